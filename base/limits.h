@@ -1,0 +1,57 @@
+#ifndef ISOD_BASE_LIMITS_H
+#define ISOD_BASE_LIMITS_H
+/* Every numeric limit of the project, with its reason. Sizes in bytes unless the name says otherwise. */
+
+/* 6 random bytes as lower-case hex: 2^48 names, short enough to type. */
+#define ISOD_ID_LEN 12
+
+/* Largest Varlink message. execve(2) takes at most 2 MiB of arguments and environment under the usual 8 MiB stack
+ * (a quarter of it), and JSON may need six bytes for one that is not UTF-8; larger requests could never be run. */
+#define LIMIT_MESSAGE (4U << 20)
+#define LIMIT_MESSAGE_FDS 8
+/* Nesting of JSON: the deepest message of the interface has 5 levels, a policy file 6. */
+#define LIMIT_JSON_DEPTH 32
+/* Values in one JSON text: bounds memory (about 64 bytes each) whatever the text is. */
+#define LIMIT_JSON_VALUES 200000
+
+/* One raw frame of an upgraded connection. */
+#define LIMIT_FRAME (64U << 10)
+
+/* A plan in its wire form, and its parts. */
+#define LIMIT_PLAN (4U << 20)
+#define LIMIT_PLAN_ARGS 65536
+#define LIMIT_PLAN_MOUNTS 4096
+#define LIMIT_PATH 4096
+/* Egress rules in their wire form: 50,000 rules of about 40 bytes, with room. */
+#define LIMIT_EGRESS (8U << 20)
+#define LIMIT_EGRESS_RULES 100000
+#define LIMIT_PINNED_ADDRESSES 16
+
+#define LIMIT_POLICY_FILE (1U << 20)
+#define LIMIT_POLICY_LAYERS 16
+
+/* Linux allows 65536 supplementary groups; directories of large companies reach a few hundred. */
+#define LIMIT_GROUPS 4096
+
+/* Per uid, root included: what one user may hold of the daemon. */
+#define LIMIT_CONNECTIONS_PER_UID 512
+#define LIMIT_SESSIONS_PER_UID 256
+/* All together: two fds a connection and about ten a session must fit the hard limit of 20,000 descriptors seen. */
+#define LIMIT_CONNECTIONS 4096
+#define LIMIT_SESSIONS 1024
+/* Seconds that a client may take to complete a message it has begun. */
+#define LIMIT_MESSAGE_SECONDS 10
+/* Seconds in which a session must have reported that its program runs. */
+#define LIMIT_START_SECONDS 30
+
+/* isod-session: live relayed connections of one session. */
+#define LIMIT_SESSION_CONNECTIONS 4096
+/* The ClientHello is peeked up to this size (post-quantum shares reach 2 KiB, padding 16 KiB), in so many records. */
+#define LIMIT_TLS_HELLO (64U << 10)
+#define LIMIT_TLS_RECORDS 64
+#define LIMIT_HTTP_HEAD (64U << 10)
+#define LIMIT_HTTP_HEADERS 128
+/* Names that DNS has invented an address for, one session. */
+#define LIMIT_DNS_NAMES 16384
+
+#endif

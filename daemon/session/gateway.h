@@ -1,0 +1,26 @@
+#ifndef ISOD_SESSION_GATEWAY_H
+#define ISOD_SESSION_GATEWAY_H
+/*
+ * The way out for TCP: explicit proxy (CONNECT, absolute-form HTTP/1.x) and captured connections (the real target from
+ * SO_ORIGINAL_DST), one decision for both.
+ */
+#include <uv.h>
+
+#include "policy/egress.h"
+
+struct names;
+struct events;
+struct link;
+struct gateway;
+
+struct gateway_listeners {
+	int proxy_v4, proxy_v6, capture_v4, capture_v6; /* listening sockets; taken over, closed by gateway_close() */
+};
+
+/* rules, names, events, link must outlive the gateway. 0 or -errno. */
+int gateway_open(uv_loop_t *loop, const struct egress_rules *rules, struct names *names, struct events *events,
+		 struct link *link, const struct gateway_listeners *listeners, struct gateway **ret);
+/* Ends every connection; the audit events of those are sent. Freed once all handles are closed: run the loop after. */
+void gateway_close(struct gateway *g);
+
+#endif

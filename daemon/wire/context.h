@@ -1,0 +1,41 @@
+#ifndef ISOD_WIRE_CONTEXT_H
+#define ISOD_WIRE_CONTEXT_H
+/*
+ * What isod itself vouches for, handed to its helpers in a sealed memory file beside the plan. Nothing in here comes
+ * from isod-control or a client: uid, gid and groups were read from the kernel at accept. Same build on both ends.
+ */
+#include <stdint.h>
+
+#include "base/limits.h"
+
+struct launch_context {
+	uint32_t size; /* sizeof(struct launch_context) + n_groups * 4: a mismatch is fatal */
+	uint32_t uid;  /* of the caller */
+	uint32_t gid;
+	uint32_t net_uid; /* the isod-net user: pid 1 of the session has it as real and saved uid */
+	uint32_t net_gid;
+	uint32_t n_cgroups;
+	uint32_t flags; /* enum launch_context_flags */
+	uint32_t n_groups;
+	uint32_t groups[]; /* supplementary groups of the caller */
+};
+
+enum launch_context_flags {
+	LAUNCH_HAS_LANDLOCK = 1 << 0, /* the kernel enforces Landlock: not being able to apply it is fatal */
+};
+
+struct session_context {
+	uint32_t size;
+	uint32_t net_uid;
+	uint32_t net_gid;
+	uint32_t flags; /* enum session_context_flags */
+	char id[ISOD_ID_LEN + 1];
+	uint8_t reserved[3];
+};
+
+enum session_context_flags {
+	SESSION_HAS_LANDLOCK = 1 << 0,
+	SESSION_HAS_PTY = 1 << 1, /* the link will bring a pty master */
+};
+
+#endif

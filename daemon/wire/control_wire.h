@@ -1,0 +1,53 @@
+#ifndef ISOD_WIRE_CONTROL_H
+#define ISOD_WIRE_CONTROL_H
+/*
+ * isod <-> isod-control. SOCK_SEQPACKET, one struct control_message a packet. isod trusts nothing in it: a message that
+ * does not fit, a plan for another uid than the peer of .connection, an unknown connection or session: isod logs it,
+ * ends isod-control and starts a new one (the sessions end with it: fail closed).
+ */
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/limits.h"
+#include "daemon/wire/link_wire.h"
+
+enum control_type {
+	/* isod -> control */
+	CONTROL_PEER = 1,        /* connection, uid, gid, pid; 1 descriptor: the accepted client connection */
+	CONTROL_SESSION_STARTED, /* id; 1 descriptor: SOCK_SEQPACKET to isod-session (session_wire.h). exec succeeded */
+	CONTROL_SESSION_FAILED,  /* id, error: nothing runs, nothing is left */
+	CONTROL_SESSION_ENDED,   /* id, kind, value: no process is left, mounts and cgroup are gone */
+	CONTROL_HELLO,           /* error.message: empty, or why no session can be started on this machine */
+	/* control -> isod */
+	CONTROL_PEER_DONE, /* connection: isod may forget it */
+	CONTROL_START,     /* connection, id, uid, flags; descriptors: plan, egress, then stdin, stdout, stderr unless PTY */
+	CONTROL_KILL,      /* id: end the whole tree now; idempotent */
+	CONTROL_TYPE_END
+};
+
+enum control_start_flags {
+	CONTROL_START_PTY = 1 << 0,
+	CONTROL_START_NESTING = 1 << 1, /* must equal the plan's flag; picks the seccomp filter */
+};
+
+struct control_limits {
+	uint64_t memory;  /* bytes, 0 = none */
+	uint32_t pids;    /* 0 = none */
+	uint32_t cpu_pct; /* 200 = two cores, 0 = none */
+};
+
+struct control_message {
+	uint32_t type; /* enum control_type */
+	uint32_t flags;
+	uint64_t connection; /* number that isod gave at accept; never used again */
+	uint32_t uid;
+	uint32_t gid;
+	int32_t pid;
+	uint32_t kind; /* enum exit_kind */
+	int32_t value;
+	char id[ISOD_ID_LEN + 4]; /* lower-case hex, terminated */
+	struct control_limits limits;
+	struct error error;
+};
+
+#endif

@@ -1,0 +1,41 @@
+#ifndef ISOD_WIRE_FDS_H
+#define ISOD_WIRE_FDS_H
+/*
+ * The fixed descriptors with which isod starts its helpers: the only definition. A helper verifies each before use
+ * and closes everything else. 0, 1, 2 of isod-launch are the program's stdio (the client's pipes or /dev/null);
+ * 0, 1 of isod-session are /dev/null. 2 of isod-session and isod-control is isod's log; isod-launch never writes to 2.
+ */
+
+/* isod-control */
+enum control_fd {
+	CONTROL_FD_MONITOR = 3, /* SOCK_SEQPACKET to isod, control_wire.h */
+	CONTROL_FD_AUDIT = 4,   /* O_PATH directory, owned by the control user: audit log files */
+	CONTROL_FD_CONFIG = 5,  /* O_PATH directory of the administrator's policy.json, or /dev/null where there is none */
+	CONTROL_FD_END
+};
+
+/* isod-launch */
+enum launch_fd {
+	LAUNCH_FD_PLAN = 3,    /* sealed: struct plan in wire form, from isod-control */
+	LAUNCH_FD_CONTEXT = 4, /* sealed: struct launch_context, from isod: what isod itself vouches for */
+	LAUNCH_FD_REPORT = 5,  /* pipe to isod: one struct error, or end of file = exec succeeded */
+	LAUNCH_FD_LINK = 6,    /* SOCK_SEQPACKET to isod-session, link_wire.h */
+	LAUNCH_FD_RULESET = 7, /* sealed: nftables netlink batch, the same for every session */
+	LAUNCH_FD_SECCOMP = 8, /* sealed: struct sock_filter[] chosen by isod for this plan's flags */
+	LAUNCH_FD_ETC = 9,     /* O_PATH directory: upper lower-layer of the view's /etc (whiteouts, resolv.conf, hosts) */
+	LAUNCH_FD_SCRATCH = 10, /* O_PATH directory, root 0700, on disk: this session's tmp folders are made in it */
+	LAUNCH_FD_CGROUP = 11, /* first of launch_context.n_cgroups cgroup.procs files, open for writing */
+	LAUNCH_CGROUPS_MAX = 8,
+	LAUNCH_FD_END = LAUNCH_FD_CGROUP + LAUNCH_CGROUPS_MAX
+};
+
+/* isod-session */
+enum session_fd {
+	SESSION_FD_CONTROL = 3, /* SOCK_SEQPACKET to isod-control, session_wire.h */
+	SESSION_FD_LINK = 4,    /* SOCK_SEQPACKET to isod-launch / pid 1 of the session, link_wire.h */
+	SESSION_FD_EGRESS = 5,  /* sealed: egress rules in wire form (policy/egress_wire.h), from isod-control */
+	SESSION_FD_CONTEXT = 6, /* sealed: struct session_context, from isod */
+	SESSION_FD_END
+};
+
+#endif

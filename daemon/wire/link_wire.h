@@ -1,0 +1,62 @@
+#ifndef ISOD_WIRE_LINK_H
+#define ISOD_WIRE_LINK_H
+/*
+ * isod-launch and, after it, pid 1 of the session  <->  isod-session. SOCK_SEQPACKET, one struct link_message a packet.
+ * Either end that sees end of file or a malformed message ends the session: pid 1 exits (the kernel kills everything in
+ * its pid namespace), isod-session closes every connection.
+ */
+#include <stdint.h>
+
+enum link_type {
+	/* launch / pid 1 -> session */
+	LINK_LISTENERS = 1, /* descriptors in the order of enum link_listener */
+	LINK_PTY,           /* one descriptor: the pty master */
+	LINK_STARTED,       /* value: the program's pid in its own namespace; sent just before exec */
+	LINK_STOPPED,       /* value: signal that stopped the program (WUNTRACED) */
+	LINK_CONTINUED,
+	LINK_EXITED, /* kind, value: of the program itself; pid 1 exits right after */
+	LINK_OWNER,  /* answer to LINK_WHO: query, value = pid or 0, text = its exe or comm */
+	/* session -> pid 1 */
+	LINK_SIGNAL,   /* value: signal for the program's process group (the foreground group of the pty, if any) */
+	LINK_CONTINUE, /* resume a stopped program, in the foreground */
+	LINK_WHO,      /* query, family (AF_INET, AF_INET6), port = local port, address = local address of a TCP socket */
+	LINK_HANGUP,   /* the client is gone: SIGHUP + SIGCONT to everybody, then SIGKILL after a grace of 2 s */
+	LINK_TYPE_END
+};
+
+enum link_listener {
+	LISTENER_PROXY_V4,
+	LISTENER_PROXY_V6,
+	LISTENER_CAPTURE_V4,
+	LISTENER_CAPTURE_V6,
+	LISTENER_DNS_UDP_V4,
+	LISTENER_DNS_UDP_V6,
+	LISTENER_DNS_TCP_V4,
+	LISTENER_DNS_TCP_V6,
+	LISTENER_NFLOG, /* NETLINK_NETFILTER socket of the namespace, bound to NETNS_NFLOG_GROUP */
+	LISTENER_COUNT
+};
+
+/* How a program ended: on every wire, status and signal apart. */
+enum exit_kind {
+	EXIT_KIND_NONE = 0,
+	EXIT_KIND_CODE,   /* value: 0..255 */
+	EXIT_KIND_SIGNAL, /* value: signal number */
+	EXIT_KIND_LOST,   /* ended by isod; value 0: the helper or the daemon failed, the code is not known */
+	EXIT_KIND_TIME,   /* wall-clock limit */
+};
+
+#define LINK_TEXT_MAX 128
+
+struct link_message {
+	uint32_t type; /* enum link_type */
+	uint32_t kind; /* enum exit_kind */
+	int32_t value;
+	uint32_t query;
+	uint16_t family;
+	uint16_t port; /* host byte order */
+	uint8_t address[16];
+	char text[LINK_TEXT_MAX]; /* terminated */
+};
+
+#endif

@@ -1,0 +1,85 @@
+#ifndef ISOD_WIRE_PLAN_H
+#define ISOD_WIRE_PLAN_H
+/*
+ * What one session is to be: plain data, built by isod-control without system calls, bound to a connection by isod,
+ * carried out by isod-launch. The order of the mounts is the order of the steps.
+ */
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buffer.h"
+#include "base/error.h"
+
+#define PLAN_MAGIC 0x4e4c5049u /* "IPLN" */
+#define PLAN_VERSION 1
+
+enum plan_flags {
+	PLAN_PTY = 1 << 0,     /* the session gets a pty of its own as stdio */
+	PLAN_NESTING = 1 << 1, /* process.nesting: user namespaces and mounts inside are allowed, no Landlock file domain */
+};
+
+enum plan_mount_type {
+	/* source, target. Opened by isod-launch with the caller's ids, no symlink in the last component followed unless
+	 * PLAN_MOUNT_FOLLOW. A file or a folder, recursive. */
+	PLAN_MOUNT_BIND = 1,
+	PLAN_MOUNT_TMPFS,   /* target, mode, size (bytes, 0 = half of memory) */
+	PLAN_MOUNT_PROC,    /* target; own pid namespace, dangerous files read-only or masked */
+	PLAN_MOUNT_DEV,     /* target; null zero full random urandom tty ptmx pts shm fd stdin stdout stderr */
+	PLAN_MOUNT_SYS,     /* target; read-only sysfs */
+	PLAN_MOUNT_ETC,     /* target; overlay of LAUNCH_FD_ETC over the host's /etc, read-only */
+	PLAN_MOUNT_SCRATCH, /* target, mode: a fresh folder of LAUNCH_FD_SCRATCH */
+	PLAN_MAKE_DIR,      /* target, mode, in the view's own tmpfs */
+	PLAN_MAKE_LINK,     /* target = the link, source = its content */
+	PLAN_MOUNT_TYPE_END
+};
+
+enum plan_mount_flags {
+	PLAN_READ_ONLY = 1 << 0,
+	PLAN_NOEXEC = 1 << 1,
+	PLAN_FOLLOW = 1 << 2,   /* the source may be a symlink: resolved once, as the caller, without magic links */
+	PLAN_OPTIONAL = 1 << 3, /* an absent source is skipped (ENOENT, ENOTDIR, EACCES only) */
+	PLAN_OWNED = 1 << 4,    /* tmpfs, scratch, folder: owned by the caller, else by root */
+	PLAN_PROJECT = 1 << 5,  /* the project root: its group decides which supplementary group is kept */
+	PLAN_MOUNT_FLAGS_ALL = (1 << 6) - 1,
+};
+/* Every mount is nosuid and nodev (the device nodes of PLAN_MOUNT_DEV apart). */
+
+struct plan_mount {
+	uint32_t type;  /* enum plan_mount_type */
+	uint32_t flags; /* enum plan_mount_flags */
+	uint32_t mode;  /* permission bits */
+	uint64_t size;
+	const char *source; /* absolute, or the link's content; NULL where the type has none */
+	const char *target; /* absolute, without . or .. or doubled slashes */
+};
+
+struct plan {
+	uint32_t uid;   /* whom it is for; isod compares it with the connection's peer */
+	uint32_t flags; /* enum plan_flags */
+	uint16_t rows;  /* with PLAN_PTY */
+	uint16_t columns;
+	const char *id;       /* ISOD_ID_LEN hex digits */
+	const char *hostname; /* of the view */
+	const char *cwd;      /* absolute path in the view */
+	const char *const *argv; /* NULL-terminated, at least one; argv[0] is looked up in PATH of envp inside the view */
+	const char *const *envp; /* NULL-terminated, NAME=VALUE */
+	uint32_t n_argv;
+	uint32_t n_envp;
+	const struct plan_mount *mounts;
+	uint32_t n_mounts;
+};
+
+/* Appends the wire form. -EMSGSIZE past LIMIT_PLAN. */
+int plan_encode(const struct plan *plan, struct buffer *ret);
+
+/*
+ * Decodes and checks every bound: sizes, counts, known types and flags, strings with exactly one NUL at their end,
+ * absolute clean targets, NAME=VALUE. The strings of *ret point into data; the arrays are one heap block, *ret_block,
+ * to free(). Trailing bytes are refused. 0 or -EBADMSG (with *e filled, NULL allowed), -ENOMEM.
+ */
+int plan_decode(const void *data, size_t len, struct plan *ret, void **ret_block, struct error *e);
+
+/* True where path is absolute, at most LIMIT_PATH - 1 bytes, and has no empty, "." or ".." component. "/" is clean. */
+int plan_path_is_clean(const char *path);
+
+#endif

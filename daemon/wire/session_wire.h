@@ -1,0 +1,60 @@
+#ifndef ISOD_WIRE_SESSION_H
+#define ISOD_WIRE_SESSION_H
+/*
+ * isod-session <-> isod-control. SOCK_SEQPACKET, one struct a packet, chosen by .type. Every text is produced by
+ * isod-session itself from normalised values (host names in canonical form, program names cut and escaped by the
+ * writer): control treats a malformed message as the end of that session.
+ */
+#include <stdint.h>
+
+#include "daemon/wire/link_wire.h"
+
+#define SESSION_NAME_MAX 256    /* canonical host name, at most 253 bytes */
+#define SESSION_PROGRAM_MAX 128 /* exe path's tail */
+
+enum session_type {
+	/* session -> control */
+	SESSION_CONNECTION = 1, /* struct session_connection: once, when a connection ended or was refused */
+	SESSION_DNS_DENIED,     /* struct session_connection: name, reason, via = VIA_DNS */
+	SESSION_PACKET,         /* struct session_connection: a packet refused by nft; via = VIA_PACKET, protocol set */
+	SESSION_LOST,           /* struct session_status: value = events that could not be queued */
+	SESSION_EXITED,         /* struct session_status: after the pty's last byte was handed over */
+	SESSION_STOPPED,        /* struct session_status: value = signal */
+	SESSION_CONTINUED,
+	SESSION_STARTED, /* struct session_status: value = pid in the namespace */
+	/* control -> session */
+	SESSION_ATTACH, /* struct session_status, 1 descriptor: client connection, raw frames from now on (proto/stream.h);
+			   rows << 16 | columns in value */
+	SESSION_SIGNAL, /* struct session_status: value = signal */
+	SESSION_TYPE_END
+};
+
+enum session_via { VIA_CONNECT = 1, VIA_HTTP, VIA_CAPTURE, VIA_DNS, VIA_PACKET, VIA_COUNT };
+
+struct session_status {
+	uint32_t type;
+	uint32_t kind; /* enum exit_kind */
+	int32_t value;
+	uint32_t reserved;
+};
+
+struct session_connection {
+	uint32_t type;
+	uint32_t via;      /* enum session_via */
+	uint32_t allowed;  /* 0 or 1 */
+	uint32_t reason;   /* enum egress_reason, policy/egress.h */
+	uint32_t rule;     /* index of the deciding rule, or UINT32_MAX */
+	uint32_t pid;      /* in the session's namespace, or 0 */
+	uint32_t protocol; /* IPPROTO_* */
+	uint16_t family;   /* of address: the one dialled, or that a refused packet was for; 0 = none */
+	uint16_t port;
+	uint8_t address[16];
+	uint64_t bytes_up;
+	uint64_t bytes_down;
+	uint64_t duration_us;
+	uint64_t count; /* how many like it this message stands for, at least 1 */
+	char name[SESSION_NAME_MAX];
+	char program[SESSION_PROGRAM_MAX];
+};
+
+#endif

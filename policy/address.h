@@ -1,0 +1,26 @@
+#ifndef ISOD_POLICY_ADDRESS_H
+#define ISOD_POLICY_ADDRESS_H
+/* Addresses as binary values only: no spelling is ever compared. */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Strict: dotted quad of decimal octets without leading zeros, or RFC 5952-parsable IPv6 without zone. Returns the
+ * family AF_INET / AF_INET6, or -EINVAL. IPv4 uses the first 4 bytes, the rest is zero. */
+int address_parse(const char *text, size_t len, uint8_t ret[16]);
+
+/* Unwraps every embedding of IPv4 in IPv6 (mapped, compatible, NAT64 64:ff9b::/96, 64:ff9b:1::/48 (RFC 6052 /48 form),
+ * 6to4, Teredo client) to the address that would really be reached; else copies. Returns the resulting family. */
+int address_unwrap(int family, const uint8_t address[16], uint8_t ret[16]);
+
+/* True for everything that is not ordinary global unicast, after unwrapping: unspecified, loopback, private, CGNAT,
+ * link-local, site-local, ULA, benchmarking, documentation, multicast, broadcast, reserved, IETF protocol ranges. */
+bool address_is_special(int family, const uint8_t address[16]);
+
+bool address_in_prefix(int family, const uint8_t address[16], int prefix_family, const uint8_t prefix[16],
+		       unsigned bits);
+
+/* Presentation form; ret has room for 64. */
+const char *address_format(int family, const uint8_t address[16], char ret[64]);
+
+#endif

@@ -1,0 +1,125 @@
+#ifndef ISOD_POLICY_EGRESS_H
+#define ISOD_POLICY_EGRESS_H
+/*
+ * The one decision about the network: used by every way out (CONNECT, absolute-form HTTP, captured TCP, DNS) and by
+ * `policy test`. Pure: no system call, no allocation in egress_decide().
+ */
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buffer.h"
+#include "base/error.h"
+#include "base/limits.h"
+
+/* Why; the text of egress_reason_name() is in the audit log, the HTTP answer, the DNS extended error. */
+enum egress_reason {
+	EGRESS_ALLOWED = 0,        /* "allowed": a rule names it */
+	EGRESS_NOT_LISTED,         /* "not-listed": no rule names it */
+	EGRESS_DENIED,             /* "denied": a deny rule names it */
+	EGRESS_PORT,               /* "port": the host is listed, this port is not */
+	EGRESS_PRIVATE_ADDRESS,    /* "private-address": resolves to an address that no rule names */
+	EGRESS_ADDRESS_LITERAL,    /* "address-literal": an address instead of a name, and no rule for it */
+	EGRESS_BAD_NAME,           /* "bad-name": not a host name in canonical form */
+	EGRESS_SNI_MISMATCH,       /* "sni-mismatch" */
+	EGRESS_SNI_MISSING,        /* "sni-missing" */
+	EGRESS_HOST_MISMATCH,      /* "host-mismatch": the Host header names another host */
+	EGRESS_NOT_TLS,            /* "not-tls": port 443 without a ClientHello */
+	EGRESS_BAD_TLS,            /* "bad-tls" */
+	EGRESS_BAD_HTTP,           /* "bad-http" */
+	EGRESS_UNRESOLVED,         /* "unresolved": no address for an allowed name */
+	EGRESS_UNREACHABLE,        /* "unreachable": the host did not answer */
+	EGRESS_UNKNOWN_ADDRESS,    /* "unknown-address": an invented address that stands for no name */
+	EGRESS_LIMIT,              /* "limit" */
+	EGRESS_PROTOCOL,           /* "protocol": neither TCP nor DNS (nftables refused the packet) */
+	EGRESS_QUERY_TYPE,         /* "query-type" */
+	EGRESS_TLS_TO_PROXY,       /* "tls-to-proxy": TLS sent to the plain proxy port */
+	EGRESS_ECH,                /* "ech" */
+	EGRESS_TIMEOUT,            /* "timeout": the client did not say what it wants */
+	EGRESS_REASON_COUNT
+};
+
+const char *egress_reason_name(uint32_t reason);
+/* One sentence for people, ends in a full stop, contains no name. */
+const char *egress_reason_text(uint32_t reason);
+
+enum egress_rule_kind {
+	EGRESS_RULE_HOST = 1, /* exact canonical name */
+	EGRESS_RULE_SUFFIX,   /* "*.domain": stored as "domain"; matches any name below it, not the apex */
+	EGRESS_RULE_ADDRESS,  /* address/prefix */
+	EGRESS_RULE_ANY,      /* everything: only from an explicit "*" with allowAll; never from an empty list */
+};
+
+struct egress_rule {
+	uint8_t kind;  /* enum egress_rule_kind */
+	uint8_t deny;
+	uint8_t family; /* AF_INET, AF_INET6 for ADDRESS */
+	uint8_t bits;
+	uint16_t port; /* 0: 80 and 443 */
+	uint8_t address[16];
+	const char *name; /* canonical, for HOST and SUFFIX */
+};
+
+struct egress_pin {
+	const char *name; /* canonical */
+	uint32_t n_addresses;
+	struct {
+		uint8_t family;
+		uint8_t address[16];
+	} addresses[LIMIT_PINNED_ADDRESSES];
+};
+
+enum egress_unlisted { EGRESS_UNLISTED_DENY = 0 };
+
+/* Immutable once built; strings and arrays belong to whoever built it. Rules sorted by egress_rules_prepare(). */
+struct egress_rules {
+	struct egress_rule *rules;
+	uint32_t n_rules;
+	struct egress_pin *pins;
+	uint32_t n_pins;
+	uint32_t unlisted; /* enum egress_unlisted */
+	uint32_t *by_name; /* index of the HOST and SUFFIX rules by name, made by egress_rules_prepare() */
+	uint32_t n_by_name;
+};
+
+/* Sorts for fast look-up (microseconds with 50,000 rules); to be called once after building or decoding. */
+int egress_rules_prepare(struct egress_rules *r);
+void egress_rules_done(struct egress_rules *r);
+
+struct egress_target {
+	const char *name; /* canonical, or NULL for an address literal */
+	uint8_t family;   /* of the literal */
+	uint8_t address[16];
+	uint16_t port;
+};
+
+struct egress_verdict {
+	bool allowed;
+	uint32_t reason; /* enum egress_reason */
+	uint32_t rule;   /* deciding rule, UINT32_MAX = none */
+};
+
+/* By name (or address literal) and port. deny beats allow. */
+void egress_decide(const struct egress_rules *r, const struct egress_target *t, struct egress_verdict *ret);
+
+/* May the resolver answer this name at all, i.e. is there any port on which it is allowed? */
+void egress_decide_dns(const struct egress_rules *r, const char *name, struct egress_verdict *ret);
+
+/*
+ * May this resolved address be dialled for an allowed name? Special ranges (policy/address.h) are refused unless the
+ * name is pinned to the very address or an address rule names it.
+ */
+void egress_decide_address(const struct egress_rules *r, const char *name, uint8_t family, const uint8_t *address,
+			   uint16_t port, struct egress_verdict *ret);
+
+/* The pin of a canonical name, or NULL. */
+const struct egress_pin *egress_pin_find(const struct egress_rules *r, const char *name);
+
+/*
+ * Parses one entry of allowedDomains / deniedDomains: host, host:port, *.domain, *.domain:port, [v6]:port, v4, v4:port,
+ * CIDR, CIDR:port. ret->name is heap memory of the caller. -EINVAL with a sentence that shows the right form.
+ */
+int egress_rule_parse(const char *text, bool deny, struct egress_rule *ret, struct error *e);
+
+#endif

@@ -1,0 +1,100 @@
+#ifndef ISOD_POLICY_POLICY_H
+#define ISOD_POLICY_POLICY_H
+/*
+ * The policy: layers parsed from text, merged into one result in which every value knows where it came from. Pure.
+ * Layers from the weakest owner's defaults to the command line: built-in, administrator, user, file (--policy),
+ * command-line.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "policy/egress.h"
+
+enum policy_layer_kind {
+	POLICY_BUILT_IN,
+	POLICY_ADMINISTRATOR, /* the only one that may pin hosts */
+	POLICY_USER,
+	POLICY_FILE,
+	POLICY_COMMAND_LINE,
+	POLICY_LAYER_COUNT
+};
+
+const char *policy_layer_name(enum policy_layer_kind kind); /* "built-in", "administrator", "user", "file", "command-line" */
+
+struct policy_origin {
+	enum policy_layer_kind layer;
+	const char *path; /* of the file, for messages; "" for built-in and command line */
+	uint32_t line;
+};
+
+struct policy_text {
+	const char *text; /* as written, e.g. "~/.cache/pip", "*.example.org:443" */
+	struct policy_origin origin;
+};
+
+struct policy_list {
+	struct policy_text *items;
+	size_t count;
+};
+
+struct policy_pair {
+	const char *name;
+	const char *value;
+	struct policy_origin origin;
+};
+
+struct policy_number {
+	uint64_t value; /* 0 = no limit */
+	struct policy_origin origin;
+};
+
+struct policy {
+	struct policy_list allow_read;
+	struct policy_list allow_write;
+	struct policy_list allowed_domains;
+	struct policy_list denied_domains;
+	struct policy_list environment_pass;
+	struct policy_pair *environment_set;
+	size_t n_environment_set;
+	struct egress_rules egress; /* allowed_domains, denied_domains and hosts, compiled; rule i of egress belongs to
+				       allowed_domains[i], then denied_domains */
+	struct policy_number memory;   /* bytes */
+	struct policy_number pids;
+	struct policy_number cpu_pct;
+	struct policy_number wall;     /* seconds */
+	bool nesting;
+	struct policy_origin nesting_origin;
+	char digest[65]; /* SHA-256 of the canonical JSON of the merged policy, hex */
+	void *arena;
+};
+
+struct policy_input {
+	enum policy_layer_kind layer;
+	const char *path;
+	const char *text;
+	size_t len;
+};
+
+/*
+ * Parses and merges the layers, which must be in the order above; the built-in one is added by itself. First error:
+ * ERROR_POLICY, .step = "path:line: key", .message a sentence. Unknown keys, duplicate keys, wrong types, values that
+ * cannot be enforced by this version: refused. 0 or -errno; policy_done() in any case.
+ */
+int policy_load(const struct policy_input *layers, size_t n_layers, struct policy *ret, struct error *e);
+void policy_done(struct policy *p);
+
+struct json_writer;
+/* The merged result as one JSON object in the shape of a policy file, where each value is {"value":..., "from":"layer
+ * path:line"}. */
+void policy_write(const struct policy *p, struct json_writer *w);
+
+/*
+ * The absolute path that a filesystem rule means: "~/x" below home, "./x" below project, absolute as it is. Refused with
+ * *e filled: relative without "./", globs (not in this version), "..", empty, "/" with write access.
+ */
+int policy_path_expand(const char *text, const char *home, const char *project, char *ret, size_t ret_size,
+		       struct error *e);
+
+#endif
