@@ -18,7 +18,7 @@ enum control_fd {
 enum launch_fd {
 	LAUNCH_FD_PLAN = 3,    /* sealed: struct plan in wire form, from isod-control */
 	LAUNCH_FD_CONTEXT = 4, /* sealed: struct launch_context, from isod: what isod itself vouches for */
-	LAUNCH_FD_REPORT = 5,  /* pipe to isod: one struct error, or end of file = exec succeeded */
+	LAUNCH_FD_REPORT = 5,  /* pipe to isod: struct launch_report (report.h); end of file = exec succeeded */
 	LAUNCH_FD_LINK = 6,    /* SOCK_SEQPACKET to isod-session, link_wire.h */
 	LAUNCH_FD_RULESET = 7, /* sealed: nftables netlink batch, the same for every session */
 	LAUNCH_FD_SECCOMP = 8, /* sealed: struct sock_filter[] chosen by isod for this plan's flags */
