@@ -4,6 +4,7 @@
  * What one session is to be: plain data, built by isod-control without system calls, bound to a connection by isod,
  * carried out by isod-launch. The order of the mounts is the order of the steps.
  */
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -80,6 +81,6 @@ int plan_encode(const struct plan *plan, struct buffer *ret);
 int plan_decode(const void *data, size_t len, struct plan *ret, void **ret_block, struct error *e);
 
 /* True where path is absolute, at most LIMIT_PATH - 1 bytes, and has no empty, "." or ".." component. "/" is clean. */
-int plan_path_is_clean(const char *path);
+bool plan_path_is_clean(const char *path);
 
 #endif

@@ -1,0 +1,277 @@
+#include "daemon/wire/plan.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/limits.h"
+
+/* Linux's own bound of a host name (__NEW_UTS_LEN). */
+#define HOSTNAME_MAX 64
+/* A string on the wire: its length and at least the NUL. */
+#define STRING_WIRE_MIN 5
+/* type, flags, mode, size, two strings */
+#define MOUNT_WIRE_MIN (4 + 4 + 4 + 8 + 2 * STRING_WIRE_MIN)
+#define MODE_ALL 01777u
+#define FLAGS_ALL (PLAN_PTY | PLAN_NESTING)
+/* Meaning nothing for the other types, so a plan that has them there was not meant. */
+#define BIND_ONLY (PLAN_FOLLOW | PLAN_OPTIONAL | PLAN_PROJECT)
+
+bool plan_path_is_clean(const char *path)
+{
+	const char *at = path;
+
+	if (path[0] != '/' || strnlen(path, LIMIT_PATH) >= LIMIT_PATH)
+		return false;
+	if (path[1] == '\0')
+		return true;
+	while (*at == '/') {
+		size_t len = strcspn(++at, "/");
+
+		if (len == 0 || (len == 1 && at[0] == '.') || (len == 2 && at[0] == '.' && at[1] == '.'))
+			return false;
+		at += len;
+	}
+	return true;
+}
+
+static int append_string(struct buffer *b, const char *text)
+{
+	if (!text)
+		text = "";
+	return buffer_append_block(b, text, strlen(text) + 1);
+}
+
+static int append_strings(struct buffer *b, const char *const *list, uint32_t n)
+{
+	int r = 0;
+
+	for (uint32_t i = 0; i < n && r == 0; i++)
+		r = append_string(b, list[i]);
+	return r;
+}
+
+static int append_mount(struct buffer *b, const struct plan_mount *m)
+{
+	int r = buffer_append_u32(b, m->type);
+
+	if (r == 0)
+		r = buffer_append_u32(b, m->flags);
+	if (r == 0)
+		r = buffer_append_u32(b, m->mode);
+	if (r == 0)
+		r = buffer_append_u64(b, m->size);
+	if (r == 0)
+		r = append_string(b, m->source);
+	return r == 0 ? append_string(b, m->target) : r;
+}
+
+static int append_head(struct buffer *b, const struct plan *plan)
+{
+	const uint32_t numbers[] = { PLAN_MAGIC,   PLAN_VERSION, plan->uid,     plan->flags,
+				     plan->n_argv, plan->n_envp, plan->n_mounts };
+	int r = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(numbers) && r == 0; i++)
+		r = buffer_append_u32(b, numbers[i]);
+	if (r == 0)
+		r = buffer_append_u16(b, plan->rows);
+	if (r == 0)
+		r = buffer_append_u16(b, plan->columns);
+	if (r == 0)
+		r = append_string(b, plan->id);
+	if (r == 0)
+		r = append_string(b, plan->hostname);
+	if (r == 0)
+		r = append_string(b, plan->cwd);
+	return r;
+}
+
+int plan_encode(const struct plan *plan, struct buffer *ret)
+{
+	size_t start = ret->len;
+	int r = append_head(ret, plan);
+
+	if (r == 0)
+		r = append_strings(ret, plan->argv, plan->n_argv);
+	if (r == 0)
+		r = append_strings(ret, plan->envp, plan->n_envp);
+	for (uint32_t i = 0; i < plan->n_mounts && r == 0; i++)
+		r = append_mount(ret, &plan->mounts[i]);
+	if (r == 0 && ret->len - start > LIMIT_PLAN)
+		r = -EMSGSIZE;
+	if (r < 0)
+		ret->len = start;
+	return r;
+}
+
+static int bad(struct error *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static int bad(struct error *e, const char *format, ...)
+{
+	char text[ERROR_MESSAGE_MAX];
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(text, sizeof(text), format, ap);
+	va_end(ap);
+	return error_set(e, ERROR_INTERNAL, EBADMSG, "plan", NULL, "The plan of the session is malformed: %s.", text);
+}
+
+static bool id_is_valid(const char *id)
+{
+	return strlen(id) == ISOD_ID_LEN && strspn(id, "0123456789abcdef") == ISOD_ID_LEN;
+}
+
+static bool hostname_is_valid(const char *name)
+{
+	size_t len = strlen(name);
+
+	return len >= 1 && len <= HOSTNAME_MAX &&
+	       strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-.") == len;
+}
+
+static int decode_head(struct cursor *c, struct plan *p, struct error *e)
+{
+	uint32_t magic, version;
+
+	if (cursor_u32(c, &magic) < 0 || magic != PLAN_MAGIC)
+		return bad(e, "it does not begin as one");
+	if (cursor_u32(c, &version) < 0 || version != PLAN_VERSION)
+		return bad(e, "it has another version");
+	if (cursor_u32(c, &p->uid) < 0 || cursor_u32(c, &p->flags) < 0 || cursor_u32(c, &p->n_argv) < 0 ||
+	    cursor_u32(c, &p->n_envp) < 0 || cursor_u32(c, &p->n_mounts) < 0 || cursor_u16(c, &p->rows) < 0 ||
+	    cursor_u16(c, &p->columns) < 0)
+		return bad(e, "its head is cut");
+	if (p->flags & ~(uint32_t)FLAGS_ALL)
+		return bad(e, "unknown flags %#x", p->flags);
+	if (p->n_argv < 1 || p->n_argv > LIMIT_PLAN_ARGS || p->n_envp > LIMIT_PLAN_ARGS)
+		return bad(e, "%u arguments and %u variables", p->n_argv, p->n_envp);
+	if (p->n_mounts > LIMIT_PLAN_MOUNTS)
+		return bad(e, "%u mounts", p->n_mounts);
+	if (cursor_string(c, ISOD_ID_LEN + 1, &p->id) < 0 || !id_is_valid(p->id))
+		return bad(e, "the session's id");
+	if (cursor_string(c, HOSTNAME_MAX + 1, &p->hostname) < 0 || !hostname_is_valid(p->hostname))
+		return bad(e, "the host name");
+	if (cursor_string(c, LIMIT_PATH, &p->cwd) < 0 || !plan_path_is_clean(p->cwd))
+		return bad(e, "the working directory");
+	/* So that a short message cannot ask for a large array. */
+	if ((size_t)(c->end - c->at) < ((size_t)p->n_argv + p->n_envp) * STRING_WIRE_MIN + //
+					       (size_t)p->n_mounts * MOUNT_WIRE_MIN)
+		return bad(e, "it is shorter than its counts");
+	return 0;
+}
+
+static int decode_argv(struct cursor *c, uint32_t n, const char **argv, struct error *e)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (cursor_string(c, LIMIT_PLAN, &argv[i]) < 0)
+			return bad(e, "argument %u", i);
+	argv[n] = NULL;
+	return argv[0][0] ? 0 : bad(e, "the command is empty");
+}
+
+static int decode_envp(struct cursor *c, uint32_t n, const char **envp, struct error *e)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		const char *equals;
+
+		if (cursor_string(c, LIMIT_PLAN, &envp[i]) < 0)
+			return bad(e, "variable %u", i);
+		equals = strchr(envp[i], '=');
+		if (!equals || equals == envp[i])
+			return bad(e, "variable %u has no name", i);
+	}
+	envp[n] = NULL;
+	return 0;
+}
+
+static int check_source(const struct plan_mount *m)
+{
+	switch (m->type) {
+	case PLAN_MOUNT_BIND:
+		return m->source && plan_path_is_clean(m->source) ? 0 : -EBADMSG;
+	case PLAN_MAKE_LINK:
+		return m->source ? 0 : -EBADMSG;
+	default:
+		return m->source ? -EBADMSG : 0;
+	}
+}
+
+static int decode_mount(struct cursor *c, uint32_t index, struct plan_mount *m, struct error *e)
+{
+	if (cursor_u32(c, &m->type) < 0 || m->type == 0 || m->type >= PLAN_MOUNT_TYPE_END)
+		return bad(e, "the type of mount %u", index);
+	if (cursor_u32(c, &m->flags) < 0 || m->flags & ~(uint32_t)PLAN_MOUNT_FLAGS_ALL ||
+	    (m->type != PLAN_MOUNT_BIND && m->flags & BIND_ONLY))
+		return bad(e, "the flags of mount %u", index);
+	if (cursor_u32(c, &m->mode) < 0 || m->mode & ~MODE_ALL)
+		return bad(e, "the mode of mount %u", index);
+	if (cursor_u64(c, &m->size) < 0 || (m->size != 0 && m->type != PLAN_MOUNT_TMPFS))
+		return bad(e, "the size of mount %u", index);
+	if (cursor_string(c, LIMIT_PATH, &m->source) < 0)
+		return bad(e, "the source of mount %u", index);
+	if (m->source[0] == '\0')
+		m->source = NULL;
+	if (check_source(m) < 0)
+		return bad(e, "the source of mount %u", index);
+	if (cursor_string(c, LIMIT_PATH, &m->target) < 0 || !plan_path_is_clean(m->target) || !m->target[1])
+		return bad(e, "the target of mount %u", index);
+	return 0;
+}
+
+static int decode_mounts(struct cursor *c, uint32_t n, struct plan_mount *mounts, struct error *e)
+{
+	bool project = false;
+
+	for (uint32_t i = 0; i < n; i++) {
+		int r = decode_mount(c, i, &mounts[i], e);
+
+		if (r < 0)
+			return r;
+		if (mounts[i].flags & PLAN_PROJECT && project)
+			return bad(e, "mount %u is a second project root", i);
+		project |= (mounts[i].flags & PLAN_PROJECT) != 0;
+	}
+	return 0;
+}
+
+int plan_decode(const void *data, size_t len, struct plan *ret, void **ret_block, struct error *e)
+{
+	struct cursor c = { .at = data, .end = (const uint8_t *)data + len };
+	struct plan p = { 0 };
+	_cleanup_free_ void *block = NULL;
+	struct plan_mount *mounts;
+	const char **argv, **envp;
+	int r;
+
+	if (len > LIMIT_PLAN)
+		return bad(e, "%zu bytes", len);
+	r = decode_head(&c, &p, e);
+	if (r < 0)
+		return r;
+	/* The mounts first: they have the strictest alignment. */
+	block = calloc(1, p.n_mounts * sizeof(*mounts) + ((size_t)p.n_argv + p.n_envp + 2) * sizeof(char *));
+	if (!block)
+		return -ENOMEM;
+	mounts = block;
+	argv = (const char **)(mounts + p.n_mounts);
+	envp = argv + p.n_argv + 1;
+	r = decode_argv(&c, p.n_argv, argv, e);
+	if (r == 0)
+		r = decode_envp(&c, p.n_envp, envp, e);
+	if (r == 0)
+		r = decode_mounts(&c, p.n_mounts, mounts, e);
+	if (r < 0)
+		return r;
+	if (c.at != c.end)
+		return bad(e, "bytes follow its end");
+	p.argv = argv;
+	p.envp = envp;
+	p.mounts = mounts;
+	*ret = p;
+	*ret_block = take_ptr(block);
+	return 0;
+}
