@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define cleanup(fn) __attribute__((cleanup(fn)))
-
 /* Closes once; never retried on EINTR, since Linux has released the number already. Keeps errno. Returns -1. */
 int fd_close(int fd);
 
@@ -33,10 +31,10 @@ static inline void cleanup_fclose_p(FILE **f)
 		fclose(*f);
 }
 
-#define _cleanup_close_ cleanup(cleanup_close_p)
-#define _cleanup_free_ cleanup(cleanup_free_p)
-#define _cleanup_closedir_ cleanup(cleanup_closedir_p)
-#define _cleanup_fclose_ cleanup(cleanup_fclose_p)
+#define _cleanup_close_ __attribute__((cleanup(cleanup_close_p)))
+#define _cleanup_free_ __attribute__((cleanup(cleanup_free_p)))
+#define _cleanup_closedir_ __attribute__((cleanup(cleanup_closedir_p)))
+#define _cleanup_fclose_ __attribute__((cleanup(cleanup_fclose_p)))
 
 static inline int take_fd(int *fd)
 {
