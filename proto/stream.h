@@ -19,7 +19,7 @@ enum stream_type {
 	STREAM_STDOUT = 16, /* bytes */
 	STREAM_STDERR,      /* bytes; never with a pty */
 	STREAM_STOPPED,     /* u32 signal: the program was stopped */
-	STREAM_EXIT,        /* u32 enum exit_kind, u32 value: last frame, after all output */
+	STREAM_EXIT,        /* u32 enum exit_kind (base/exit_kind.h), u32 value: last frame, after all output */
 };
 
 #define STREAM_HEADER 8

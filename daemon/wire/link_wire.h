@@ -7,6 +7,8 @@
  */
 #include <stdint.h>
 
+#include "base/exit_kind.h"
+
 enum link_type {
 	/* launch / pid 1 -> session */
 	LINK_LISTENERS = 1, /* descriptors in the order of enum link_listener */
@@ -35,15 +37,6 @@ enum link_listener {
 	LISTENER_DNS_TCP_V6,
 	LISTENER_NFLOG, /* NETLINK_NETFILTER socket of the namespace, bound to NETNS_NFLOG_GROUP */
 	LISTENER_COUNT
-};
-
-/* How a program ended: on every wire, status and signal apart. */
-enum exit_kind {
-	EXIT_KIND_NONE = 0,
-	EXIT_KIND_CODE,   /* value: 0..255 */
-	EXIT_KIND_SIGNAL, /* value: signal number */
-	EXIT_KIND_LOST,   /* ended by isod; value 0: the helper or the daemon failed, the code is not known */
-	EXIT_KIND_TIME,   /* wall-clock limit */
 };
 
 #define LINK_TEXT_MAX 128
