@@ -14,8 +14,19 @@ int address_parse(const char *text, size_t len, uint8_t ret[16]);
 int address_unwrap(int family, const uint8_t address[16], uint8_t ret[16]);
 
 /* True for everything that is not ordinary global unicast, after unwrapping: unspecified, loopback, private, CGNAT,
- * link-local, site-local, ULA, benchmarking, documentation, multicast, broadcast, reserved, IETF protocol ranges. */
+ * link-local, site-local, ULA, benchmarking, documentation, multicast, broadcast, reserved, IETF protocol ranges.
+ * 6to4, Teredo, IPv4-compatible and 64:ff9b:1::/48 are special whatever they hold; mapped and 64:ff9b::/96 are what the
+ * IPv4 address inside is. */
 bool address_is_special(int family, const uint8_t address[16]);
+
+/* True where an IPv6 address holds an IPv4 one, i.e. address_unwrap() would change it. */
+bool address_is_embedded(int family, const uint8_t address[16]);
+
+/* True where the whole prefix lies inside one special range: 10.1.0.0/16 does, 0.0.0.0/0 does not. Not unwrapped. */
+bool address_prefix_is_special(int family, const uint8_t prefix[16], unsigned bits);
+
+/* The first bits of address, the rest zero. */
+void address_mask(int family, const uint8_t address[16], unsigned bits, uint8_t ret[16]);
 
 bool address_in_prefix(int family, const uint8_t address[16], int prefix_family, const uint8_t prefix[16],
 		       unsigned bits);

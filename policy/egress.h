@@ -48,7 +48,7 @@ enum egress_rule_kind {
 	EGRESS_RULE_HOST = 1, /* exact canonical name */
 	EGRESS_RULE_SUFFIX,   /* "*.domain": stored as "domain"; matches any name below it, not the apex */
 	EGRESS_RULE_ADDRESS,  /* address/prefix */
-	EGRESS_RULE_ANY,      /* everything: only from an explicit "*" with allowAll; never from an empty list */
+	EGRESS_RULE_ANY,      /* reserved: no text makes it, the wire form refuses it, it matches nothing */
 };
 
 struct egress_rule {
@@ -56,7 +56,7 @@ struct egress_rule {
 	uint8_t deny;
 	uint8_t family; /* AF_INET, AF_INET6 for ADDRESS */
 	uint8_t bits;
-	uint16_t port; /* 0: 80 and 443 */
+	uint16_t port; /* 0: 80 and 443; in a deny rule every port */
 	uint8_t address[16];
 	const char *name; /* canonical, for HOST and SUFFIX */
 };
@@ -72,18 +72,24 @@ struct egress_pin {
 
 enum egress_unlisted { EGRESS_UNLISTED_DENY = 0 };
 
-/* Immutable once built; strings and arrays belong to whoever built it. Rules sorted by egress_rules_prepare(). */
+/*
+ * Immutable once built. egress_rules_done() frees the names and the arrays, so all of them are heap memory where it is
+ * called; rules that point at other memory need only free(by_name). The rules keep their order: it never changes a
+ * decision, and egress_verdict.rule is an index into it.
+ */
 struct egress_rules {
 	struct egress_rule *rules;
 	uint32_t n_rules;
 	struct egress_pin *pins;
 	uint32_t n_pins;
 	uint32_t unlisted; /* enum egress_unlisted */
-	uint32_t *by_name; /* index of the HOST and SUFFIX rules by name, made by egress_rules_prepare() */
-	uint32_t n_by_name;
+	uint32_t *by_name; /* made by egress_rules_prepare(): the HOST and SUFFIX rules by name, then all other rules by
+			      address: n_rules items */
+	uint32_t n_by_name; /* how many of them are HOST and SUFFIX */
 };
 
-/* Sorts for fast look-up (microseconds with 50,000 rules); to be called once after building or decoding. */
+/* Sorts for fast look-up (microseconds with 50,000 rules); to be called once after building. Without it nothing is
+ * allowed. The host bits of address rules must be zero. 0 or -ENOMEM. */
 int egress_rules_prepare(struct egress_rules *r);
 void egress_rules_done(struct egress_rules *r);
 
@@ -94,13 +100,16 @@ struct egress_target {
 	uint16_t port;
 };
 
+#define EGRESS_NO_RULE UINT32_MAX
+
 struct egress_verdict {
 	bool allowed;
 	uint32_t reason; /* enum egress_reason */
-	uint32_t rule;   /* deciding rule, UINT32_MAX = none */
+	uint32_t rule;   /* deciding rule, EGRESS_NO_RULE = none */
 };
 
-/* By name (or address literal) and port. deny beats allow. */
+/* By name (or address literal) and port. deny beats allow. A special address (policy/address.h) is allowed only by a
+ * rule that lies inside a special range itself: 0.0.0.0/0 does not open loopback. */
 void egress_decide(const struct egress_rules *r, const struct egress_target *t, struct egress_verdict *ret);
 
 /* May the resolver answer this name at all, i.e. is there any port on which it is allowed? */
@@ -108,7 +117,7 @@ void egress_decide_dns(const struct egress_rules *r, const char *name, struct eg
 
 /*
  * May this resolved address be dialled for an allowed name? Special ranges (policy/address.h) are refused unless the
- * name is pinned to the very address or an address rule names it.
+ * name is pinned to the very address or an address rule names it, as above. A deny rule for the address beats a pin.
  */
 void egress_decide_address(const struct egress_rules *r, const char *name, uint8_t family, const uint8_t *address,
 			   uint16_t port, struct egress_verdict *ret);

@@ -1,0 +1,273 @@
+/*
+ * One array of rule numbers in two parts. Names: by (name, kind, deny, port), so that the rules of one name are
+ * neighbours and one binary search finds them. Addresses: by (family, bits, network, deny, port), so that each prefix
+ * length in use costs one binary search.
+ */
+#include "policy/egress_index.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "policy/address.h"
+
+static bool is_by_name(const struct egress_rule *rule)
+{
+	return rule->kind == EGRESS_RULE_HOST || rule->kind == EGRESS_RULE_SUFFIX;
+}
+
+static int compare_number(uint32_t a, uint32_t b)
+{
+	return (a > b) - (a < b);
+}
+
+static int compare_tail(const struct egress_rule *a, const struct egress_rule *b)
+{
+	int r = compare_number(a->deny != 0, b->deny != 0);
+
+	return r != 0 ? r : compare_number(a->port, b->port);
+}
+
+static int compare_names(const struct egress_rule *a, const struct egress_rule *b)
+{
+	int r = strcmp(a->name, b->name);
+
+	if (r == 0)
+		r = compare_number(a->kind, b->kind);
+	return r != 0 ? r : compare_tail(a, b);
+}
+
+static int compare_networks(const struct egress_rule *a, const struct egress_rule *b)
+{
+	int r = compare_number(a->kind, b->kind);
+
+	if (r == 0)
+		r = compare_number(a->family, b->family);
+	if (r == 0)
+		r = compare_number(a->bits, b->bits);
+	return r != 0 ? r : memcmp(a->address, b->address, sizeof(a->address));
+}
+
+static int compare_addresses(const struct egress_rule *a, const struct egress_rule *b)
+{
+	int r = compare_networks(a, b);
+
+	return r != 0 ? r : compare_tail(a, b);
+}
+
+static int compare_indices(const void *left, const void *right, void *data)
+{
+	const struct egress_rule *rules = data;
+	uint32_t i = *(const uint32_t *)left, k = *(const uint32_t *)right;
+	int r = compare_number(!is_by_name(&rules[i]), !is_by_name(&rules[k]));
+
+	if (r == 0)
+		r = is_by_name(&rules[i]) ? compare_names(&rules[i], &rules[k])
+					  : compare_addresses(&rules[i], &rules[k]);
+	return r != 0 ? r : compare_number(i, k);
+}
+
+static int compare_pins(const void *left, const void *right)
+{
+	const struct egress_pin *a = left, *b = right;
+
+	return strcmp(a->name, b->name);
+}
+
+const struct egress_pin *egress_pin_find(const struct egress_rules *r, const char *name)
+{
+	struct egress_pin key = { .name = name };
+
+	return r->n_pins ? bsearch(&key, r->pins, r->n_pins, sizeof(key), compare_pins) : NULL;
+}
+
+int egress_rules_prepare(struct egress_rules *r)
+{
+	uint32_t *index = malloc(sizeof(*index) * (r->n_rules + (size_t)1));
+
+	if (!index)
+		return -ENOMEM;
+	r->n_by_name = 0;
+	for (uint32_t i = 0; i < r->n_rules; i++) {
+		index[i] = i;
+		r->n_by_name += is_by_name(&r->rules[i]);
+	}
+	qsort_r(index, r->n_rules, sizeof(*index), compare_indices, r->rules);
+	if (r->n_pins > 0)
+		qsort(r->pins, r->n_pins, sizeof(*r->pins), compare_pins);
+	free(r->by_name);
+	r->by_name = index;
+	return 0;
+}
+
+void egress_rules_done(struct egress_rules *r)
+{
+	for (uint32_t i = 0; i < r->n_rules; i++)
+		free((char *)r->rules[i].name);
+	for (uint32_t i = 0; i < r->n_pins; i++)
+		free((char *)r->pins[i].name);
+	free(r->rules);
+	free(r->pins);
+	free(r->by_name);
+	*r = (struct egress_rules){ 0 };
+}
+
+typedef int compare_fn(const struct egress_rule *a, const struct egress_rule *b);
+
+/* Same name and kind: the rules of one group are equal. */
+static int compare_groups(const struct egress_rule *a, const struct egress_rule *b)
+{
+	int r = strcmp(a->name, b->name);
+
+	return r != 0 ? r : compare_number(a->kind, b->kind);
+}
+
+/* The first position in first..end whose rule is not less than key. */
+static uint32_t lower_bound(const struct egress_rules *r, uint32_t first, uint32_t end, const struct egress_rule *key,
+			    compare_fn *compare)
+{
+	while (first < end) {
+		uint32_t middle = first + (end - first) / 2;
+
+		if (compare(&r->rules[r->by_name[middle]], key) < 0)
+			first = middle + 1;
+		else
+			end = middle;
+	}
+	return first;
+}
+
+/* Likewise the first that is greater than key. */
+static uint32_t upper_bound(const struct egress_rules *r, uint32_t first, uint32_t end, const struct egress_rule *key,
+			    compare_fn *compare)
+{
+	while (first < end) {
+		uint32_t middle = first + (end - first) / 2;
+
+		if (compare(&r->rules[r->by_name[middle]], key) <= 0)
+			first = middle + 1;
+		else
+			end = middle;
+	}
+	return first;
+}
+
+int egress_index_walk(const struct egress_rules *r, const char *name, egress_group_fn *fn, void *data)
+{
+	struct egress_rule key = { .kind = EGRESS_RULE_HOST, .name = name };
+
+	if (!r->by_name)
+		return 0;
+	do {
+		uint32_t first = lower_bound(r, 0, r->n_by_name, &key, compare_groups);
+		uint32_t end = first;
+		int result;
+
+		if (first < r->n_by_name && compare_groups(&r->rules[r->by_name[first]], &key) == 0)
+			end = upper_bound(r, first, r->n_by_name, &key, compare_groups);
+		result = end > first ? fn(r, first, end, data) : 0;
+		if (result != 0)
+			return result;
+		/* One label up. */
+		key.kind = EGRESS_RULE_SUFFIX;
+		key.name = strchr(key.name, '.');
+		key.name = key.name ? key.name + 1 : NULL;
+	} while (key.name);
+	return 0;
+}
+
+/* The rule in first..end, one group, that has just this port and sense, or EGRESS_NO_RULE. */
+static uint32_t find_port(const struct egress_rules *r, uint32_t first, uint32_t end, bool deny, uint16_t port)
+{
+	struct egress_rule key = { .deny = deny, .port = port };
+	uint32_t at = lower_bound(r, first, end, &key, compare_tail);
+
+	return at < end && compare_tail(&r->rules[r->by_name[at]], &key) == 0 ? r->by_name[at] : EGRESS_NO_RULE;
+}
+
+static void keep_first(uint32_t *kept, uint32_t found)
+{
+	if (*kept == EGRESS_NO_RULE)
+		*kept = found;
+}
+
+/* first..end: the rules of one name and kind, or of one network. */
+static void match_group(const struct egress_rules *r, uint32_t first, uint32_t end, uint16_t port,
+			struct egress_match *m)
+{
+	const struct egress_rule *least = &r->rules[r->by_name[first]];
+
+	/* Without a port a deny rule means every port, an allow rule the two of the web. */
+	keep_first(&m->deny, find_port(r, first, end, true, port));
+	keep_first(&m->deny, find_port(r, first, end, true, 0));
+	if (port != 0)
+		keep_first(&m->allow, find_port(r, first, end, false, port));
+	if (port == 80 || port == 443)
+		keep_first(&m->allow, find_port(r, first, end, false, 0));
+	if (!least->deny)
+		keep_first(&m->other, r->by_name[first]);
+}
+
+struct name_walk {
+	uint16_t port;
+	struct egress_match *match;
+};
+
+static int match_name_group(const struct egress_rules *r, uint32_t first, uint32_t end, void *data)
+{
+	struct name_walk *walk = data;
+
+	match_group(r, first, end, walk->port, walk->match);
+	return 0;
+}
+
+void egress_index_match_name(const struct egress_rules *r, const char *name, uint16_t port, struct egress_match *m)
+{
+	struct name_walk walk = { .port = port, .match = m };
+
+	egress_index_walk(r, name, match_name_group, &walk);
+}
+
+/* The rules of key's network, if there are any; returns the position after them. */
+static uint32_t match_network(const struct egress_rules *r, uint32_t at, const struct egress_rule *key, uint16_t port,
+			      bool named_only, struct egress_match *m)
+{
+	struct egress_match found = EGRESS_MATCH_INIT;
+	uint32_t first = lower_bound(r, at, r->n_rules, key, compare_networks);
+	uint32_t end = upper_bound(r, first, r->n_rules, key, compare_networks);
+
+	if (first == end)
+		return first;
+	match_group(r, first, end, port, &found);
+	keep_first(&m->deny, found.deny);
+	if (!named_only || address_prefix_is_special(key->family, key->address, key->bits)) {
+		keep_first(&m->allow, found.allow);
+		keep_first(&m->other, found.other);
+	}
+	return end;
+}
+
+void egress_index_match_address(const struct egress_rules *r, int family, const uint8_t address[16], uint16_t port,
+				bool named_only, struct egress_match *m)
+{
+	struct egress_rule key = { .kind = EGRESS_RULE_ADDRESS, .family = family };
+	uint32_t at;
+
+	if (!r->by_name)
+		return;
+	at = lower_bound(r, r->n_by_name, r->n_rules, &key, compare_networks);
+	/* One turn a prefix length in use. */
+	while (at < r->n_rules) {
+		const struct egress_rule *rule = &r->rules[r->by_name[at]];
+
+		if (rule->kind != EGRESS_RULE_ADDRESS || rule->family != family || rule->bits > 128)
+			return;
+		key.bits = rule->bits;
+		address_mask(family, address, key.bits, key.address);
+		at = match_network(r, at, &key, port, named_only, m);
+		/* The least rule of the next length. */
+		key.bits++;
+		memset(key.address, 0, sizeof(key.address));
+		at = lower_bound(r, at, r->n_rules, &key, compare_networks);
+	}
+}

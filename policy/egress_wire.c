@@ -1,0 +1,210 @@
+/*
+ * Layout, little-endian: u32 magic, u32 version, u32 unlisted, u32 rules, u32 pins; then the rules and the pins.
+ * Strings are blocks that end in NUL; addresses have a u8 4 or 6 before their 4 or 16 bytes. Nothing may follow.
+ */
+#include "policy/egress_wire.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "policy/address.h"
+#include "policy/hostname.h"
+
+/* The least that a rule or a pin takes: bounds the memory that a short message can ask for. */
+#define RULE_MIN 8
+#define PIN_MIN 9
+
+static int append_address(struct buffer *b, int family, const uint8_t address[16])
+{
+	int r = buffer_append_u8(b, family == AF_INET ? 4 : 6);
+
+	return r < 0 ? r : buffer_append(b, address, family == AF_INET ? 4 : 16);
+}
+
+static int read_address(struct cursor *c, uint8_t *ret_family, uint8_t ret[16])
+{
+	uint8_t version;
+	int r = cursor_u8(c, &version);
+
+	if (r == 0 && version != 4 && version != 6)
+		r = -EBADMSG;
+	memset(ret, 0, 16);
+	for (unsigned i = 0; r == 0 && i < (version == 4 ? 4 : 16); i++)
+		r = cursor_u8(c, &ret[i]);
+	if (r == 0)
+		*ret_family = version == 4 ? AF_INET : AF_INET6;
+	return r;
+}
+
+static int append_name(struct buffer *b, const char *name)
+{
+	return buffer_append_block(b, name, strlen(name) + 1);
+}
+
+static int read_name(struct cursor *c, const char **ret)
+{
+	char canonical[HOSTNAME_MAX + 1];
+	const char *name;
+	int r = cursor_string(c, HOSTNAME_MAX + 1, &name);
+
+	if (r < 0)
+		return r;
+	if (hostname_canonical(name, strlen(name), canonical) < 0 || strcmp(name, canonical) != 0 ||
+	    hostname_is_localhost(name))
+		return -EBADMSG;
+	*ret = strdup(name);
+	return *ret ? 0 : -ENOMEM;
+}
+
+static int encode_rule(const struct egress_rule *rule, struct buffer *ret)
+{
+	int r = buffer_append_u8(ret, rule->kind);
+
+	if (r == 0)
+		r = buffer_append_u8(ret, rule->deny != 0);
+	if (r == 0)
+		r = buffer_append_u16(ret, rule->port);
+	if (r < 0)
+		return r;
+	if (rule->kind == EGRESS_RULE_HOST || rule->kind == EGRESS_RULE_SUFFIX)
+		return append_name(ret, rule->name);
+	if (rule->kind != EGRESS_RULE_ADDRESS)
+		return -EINVAL;
+	r = buffer_append_u8(ret, rule->bits);
+	return r < 0 ? r : append_address(ret, rule->family, rule->address);
+}
+
+static int encode_pin(const struct egress_pin *pin, struct buffer *ret)
+{
+	int r = append_name(ret, pin->name);
+
+	if (r == 0)
+		r = buffer_append_u32(ret, pin->n_addresses);
+	for (uint32_t i = 0; r == 0 && i < pin->n_addresses; i++)
+		r = append_address(ret, pin->addresses[i].family, pin->addresses[i].address);
+	return r;
+}
+
+int egress_encode(const struct egress_rules *r, struct buffer *ret)
+{
+	const uint32_t head[] = { EGRESS_WIRE_MAGIC, EGRESS_WIRE_VERSION, r->unlisted, r->n_rules, r->n_pins };
+	size_t start = ret->len;
+	int result = 0;
+
+	if (r->n_rules > LIMIT_EGRESS_RULES || r->n_pins > LIMIT_EGRESS_RULES)
+		return -EMSGSIZE;
+	for (size_t i = 0; result == 0 && i < sizeof(head) / sizeof(head[0]); i++)
+		result = buffer_append_u32(ret, head[i]);
+	for (uint32_t i = 0; result == 0 && i < r->n_rules; i++)
+		result = encode_rule(&r->rules[i], ret);
+	for (uint32_t i = 0; result == 0 && i < r->n_pins; i++)
+		result = encode_pin(&r->pins[i], ret);
+	if (result == 0 && ret->len - start > LIMIT_EGRESS)
+		result = -EMSGSIZE;
+	return result;
+}
+
+static int decode_network(struct cursor *c, struct egress_rule *ret)
+{
+	uint8_t masked[16];
+	int r = cursor_u8(c, &ret->bits);
+
+	if (r == 0)
+		r = read_address(c, &ret->family, ret->address);
+	if (r < 0)
+		return r;
+	if (ret->bits > (ret->family == AF_INET ? 32 : 128))
+		return -EBADMSG;
+	address_mask(ret->family, ret->address, ret->bits, masked);
+	return memcmp(masked, ret->address, sizeof(masked)) == 0 ? 0 : -EBADMSG;
+}
+
+static int decode_rule(struct cursor *c, struct egress_rule *ret)
+{
+	int r = cursor_u8(c, &ret->kind);
+
+	if (r == 0)
+		r = cursor_u8(c, &ret->deny);
+	if (r == 0)
+		r = cursor_u16(c, &ret->port);
+	if (r < 0)
+		return r;
+	if (ret->deny > 1)
+		return -EBADMSG;
+	if (ret->kind == EGRESS_RULE_ADDRESS)
+		return decode_network(c, ret);
+	if (ret->kind != EGRESS_RULE_HOST && ret->kind != EGRESS_RULE_SUFFIX)
+		return -EBADMSG;
+	r = read_name(c, &ret->name);
+	/* "*.com" would be most of the world. */
+	if (r == 0 && ret->kind == EGRESS_RULE_SUFFIX && !strchr(ret->name, '.'))
+		r = -EBADMSG;
+	return r;
+}
+
+static int decode_pin(struct cursor *c, struct egress_pin *ret)
+{
+	int r = read_name(c, &ret->name);
+
+	if (r == 0)
+		r = cursor_u32(c, &ret->n_addresses);
+	if (r == 0 && (ret->n_addresses == 0 || ret->n_addresses > LIMIT_PINNED_ADDRESSES))
+		r = -EBADMSG;
+	for (uint32_t i = 0; r == 0 && i < ret->n_addresses; i++)
+		r = read_address(c, &ret->addresses[i].family, ret->addresses[i].address);
+	return r;
+}
+
+static int decode_head(struct cursor *c, uint32_t *ret_rules, uint32_t *ret_pins)
+{
+	uint32_t magic, version, unlisted;
+
+	if (cursor_u32(c, &magic) < 0 || cursor_u32(c, &version) < 0 || cursor_u32(c, &unlisted) < 0 ||
+	    cursor_u32(c, ret_rules) < 0 || cursor_u32(c, ret_pins) < 0)
+		return -EBADMSG;
+	if (magic != EGRESS_WIRE_MAGIC || version != EGRESS_WIRE_VERSION || unlisted != EGRESS_UNLISTED_DENY ||
+	    *ret_rules > LIMIT_EGRESS_RULES || *ret_pins > LIMIT_EGRESS_RULES ||
+	    (size_t)(c->end - c->at) < (size_t)*ret_rules * RULE_MIN + (size_t)*ret_pins * PIN_MIN)
+		return -EBADMSG;
+	return 0;
+}
+
+/* Counts rise with each name that is owned, so that egress_rules_done() frees a half-read set. */
+static int decode_body(struct cursor *c, uint32_t n_rules, uint32_t n_pins, struct egress_rules *ret)
+{
+	int r = 0;
+
+	ret->rules = calloc(n_rules + (size_t)1, sizeof(*ret->rules));
+	ret->pins = calloc(n_pins + (size_t)1, sizeof(*ret->pins));
+	if (!ret->rules || !ret->pins)
+		return -ENOMEM;
+	while (r == 0 && ret->n_rules < n_rules)
+		r = decode_rule(c, &ret->rules[ret->n_rules++]);
+	while (r == 0 && ret->n_pins < n_pins)
+		r = decode_pin(c, &ret->pins[ret->n_pins++]);
+	if (r == 0 && c->at != c->end)
+		r = -EBADMSG;
+	return r < 0 ? r : egress_rules_prepare(ret);
+}
+
+int egress_decode(const void *data, size_t len, struct egress_rules *ret)
+{
+	struct cursor c = { .at = data, .end = (const uint8_t *)data + len };
+	struct egress_rules rules = { 0 };
+	uint32_t n_rules, n_pins;
+	int r;
+
+	if (len > LIMIT_EGRESS)
+		return -EBADMSG;
+	r = decode_head(&c, &n_rules, &n_pins);
+	if (r == 0)
+		r = decode_body(&c, n_rules, n_pins, &rules);
+	if (r < 0) {
+		egress_rules_done(&rules);
+		return r;
+	}
+	*ret = rules;
+	return 0;
+}
