@@ -2,7 +2,8 @@
 #define ISOD_JSON_DECODE_H
 /*
  * Value tree -> struct by table. Unknown members, wrong types, missing required members and exceeded limits are refused
- * with the member's path ("parameters.env[3].name"). Nullable: an optional member may be null or absent.
+ * with the member's path ("parameters.env[3].name"). Nullable: an optional member may be null or absent; its place in
+ * the struct is then all zero.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,10 +13,10 @@
 #include "json/value.h"
 
 enum json_field_type {
-	JSON_FIELD_BOOL = 1, /* bool */
-	JSON_FIELD_INTEGER,  /* int64_t, min..max */
-	JSON_FIELD_STRING,   /* const char *: UTF-8, at most max bytes */
-	JSON_FIELD_BYTES,    /* const char *: json/bytes.h, at most max bytes */
+	JSON_FIELD_BOOL = 1,     /* bool */
+	JSON_FIELD_INTEGER,      /* int64_t, min..max */
+	JSON_FIELD_STRING,       /* const char *: UTF-8, at most max bytes */
+	JSON_FIELD_BYTES,        /* const char *: json/bytes.h, at most max bytes */
 	JSON_FIELD_BYTES_ARRAY,  /* struct json_strings */
 	JSON_FIELD_STRING_ARRAY, /* struct json_strings */
 	JSON_FIELD_OBJECT,       /* nested struct, by .schema; presence in the bool at .present_offset if that is set */
@@ -41,9 +42,9 @@ struct json_field {
 	size_t offset;
 	bool required;
 	int64_t min; /* INTEGER */
-	int64_t max; /* INTEGER: largest value; text: bytes; arrays: items. 0 with text and arrays: LIMIT_PATH / 65536 */
+	int64_t max; /* INTEGER: the largest; text: bytes, 0 = LIMIT_PATH; arrays: items, 0 = 65536 */
 	const struct json_schema *schema;
-	size_t present_offset; /* of a bool set to true where the optional member is there; 0 = none (so never the first) */
+	size_t present_offset; /* of a bool that is set where the member is there; 0 = none, so never the first field */
 };
 
 struct json_schema {
@@ -56,7 +57,10 @@ struct json_schema {
 struct json_decoded {
 	void *arena; /* every pointer in the struct points here or into the document */
 };
-#define JSON_DECODED_INIT { .arena = NULL }
+#define JSON_DECODED_INIT                                                                                              \
+	{                                                                                                              \
+		.arena = NULL                                                                                          \
+	}
 
 /* *out (schema->size bytes) is zeroed first. 0, -EINVAL with *e filled (step = member path), -ENOMEM. */
 int json_decode(const struct json_value *v, const struct json_schema *schema, const char *path, void *out,

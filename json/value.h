@@ -52,11 +52,14 @@ struct json_document {
 	const struct json_value *root;
 	void *arena;
 };
-#define JSON_DOCUMENT_INIT { .root = NULL }
+#define JSON_DOCUMENT_INIT                                                                                             \
+	{                                                                                                              \
+		.root = NULL                                                                                           \
+	}
 
 /*
  * Reads exactly one value. 0, -EBADMSG with *e filled ("line N: ..."; code ERROR_INVALID, .step = "line N"), -E2BIG for
- * a bound, -ENOMEM. *ret is untouched on failure.
+ * a bound (ERROR_LIMIT), -ENOMEM. *ret is untouched on failure.
  */
 int json_read(const char *text, size_t len, unsigned flags, struct json_document *ret, struct error *e);
 void json_document_done(struct json_document *d);
