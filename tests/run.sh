@@ -54,7 +54,8 @@ test_style() { /usr/bin/python3 "$top/tests/style/check.py" "$top" "$build"; }
 pytest_system() { # BUILD ARGS...
 	local dir=$1
 	shift
-	ISOD_BUILD=$dir ISOD_MUST_WORK=1 /usr/bin/python3 -m pytest -p no:cacheprovider -q -ra --timeout=180 \
+	# a mount namespace of its own: tests mount below their own folders
+	ISOD_BUILD=$dir unshare --mount --propagation slave /usr/bin/python3 -m pytest -p no:cacheprovider -q -ra --timeout=180 \
 		"$top/tests/system" "$@"
 }
 
