@@ -81,6 +81,13 @@ int json_write_finish(struct json_writer *w)
 	return r;
 }
 
+int json_write_finish_terminated(struct json_writer *w)
+{
+	if (w && w->r == 0)
+		stick(w, buffer_append(w->out, "", 1));
+	return json_write_finish(w);
+}
+
 /* True where a value may stand here; moves on. */
 static bool value_begins(struct json_writer *w)
 {

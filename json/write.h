@@ -19,6 +19,8 @@ struct json_writer *json_write_new(struct buffer *out);
  * json_write_new(). NULL is allowed (-ENOMEM), here and in all calls below, which do nothing then.
  */
 int json_write_finish(struct json_writer *w);
+/* The same, with a NUL after the text. */
+int json_write_finish_terminated(struct json_writer *w);
 
 void json_write_object(struct json_writer *w);
 void json_write_object_end(struct json_writer *w);

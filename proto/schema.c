@@ -1,0 +1,114 @@
+#include "proto/schema.h"
+
+#include "base/cleanup.h"
+#include "base/limits.h"
+
+/* Linux takes at most this for one argument or variable (MAX_ARG_STRLEN). */
+#define VALUE_MAX (128 << 10)
+/* The kernel follows 40 links in one path. */
+#define LINKS_MAX 40
+#define SESSION_NAME_MAX 64
+#define NAMED_MAX 4096
+#define SIGNAL_MAX 64
+
+#define SCHEMA(table, type_name, type)                                                                                 \
+	{                                                                                                              \
+		type_name, sizeof(type), table, ARRAY_SIZE(table)                                                      \
+	}
+
+static const struct json_field variable_fields[] = {
+	{ "name", JSON_FIELD_STRING, offsetof(struct schema_variable, name), .required = true },
+	{ "value", JSON_FIELD_BYTES, offsetof(struct schema_variable, value), .required = true, .max = VALUE_MAX },
+};
+static const struct json_schema variable = SCHEMA(variable_fields, "Variable", struct schema_variable);
+
+static const struct json_field link_fields[] = {
+	{ "path", JSON_FIELD_BYTES, offsetof(struct schema_link, path), .required = true },
+	{ "target", JSON_FIELD_BYTES, offsetof(struct schema_link, target), .required = true },
+};
+static const struct json_schema path_link = SCHEMA(link_fields, "Link", struct schema_link);
+
+static const struct json_field policy_fields[] = {
+	{ "layer", JSON_FIELD_STRING, offsetof(struct schema_policy, layer), .required = true },
+	{ "path", JSON_FIELD_BYTES, offsetof(struct schema_policy, path), .required = true },
+	{ "text", JSON_FIELD_STRING, offsetof(struct schema_policy, text), .required = true, .max = LIMIT_POLICY_FILE },
+};
+static const struct json_schema policy_text = SCHEMA(policy_fields, "PolicyText", struct schema_policy);
+
+static const struct json_field terminal_fields[] = {
+	{ "rows", JSON_FIELD_INTEGER, offsetof(struct schema_terminal, rows), .required = true, .max = UINT16_MAX },
+	{ "columns", JSON_FIELD_INTEGER, offsetof(struct schema_terminal, columns), .required = true,
+	  .max = UINT16_MAX },
+};
+static const struct json_schema terminal = SCHEMA(terminal_fields, "Terminal", struct schema_terminal);
+
+#define RUN(member) offsetof(struct run_parameters, member)
+static const struct json_field run_fields[] = {
+	{ "argv", JSON_FIELD_BYTES_ARRAY, RUN(argv), .required = true, .max = LIMIT_PLAN_ARGS },
+	{ "cwd", JSON_FIELD_BYTES, RUN(cwd), .required = true },
+	{ "pwd", JSON_FIELD_BYTES, RUN(pwd) },
+	{ "links", JSON_FIELD_OBJECT_ARRAY, RUN(links), .max = LINKS_MAX, .schema = &path_link },
+	{ "env", JSON_FIELD_OBJECT_ARRAY, RUN(env), .required = true, .max = LIMIT_PLAN_ARGS, .schema = &variable },
+	{ "named", JSON_FIELD_STRING_ARRAY, RUN(named), .required = true, .max = NAMED_MAX },
+	{ "policies", JSON_FIELD_OBJECT_ARRAY, RUN(policies), .required = true, .max = LIMIT_POLICY_LAYERS,
+	  .schema = &policy_text },
+	{ "terminal", JSON_FIELD_OBJECT, RUN(terminal), .schema = &terminal, .present_offset = RUN(has_terminal) },
+	{ "name", JSON_FIELD_STRING, RUN(name), .max = SESSION_NAME_MAX },
+};
+const struct json_schema schema_run = SCHEMA(run_fields, "Run", struct run_parameters);
+
+static const struct json_field list_fields[] = {
+	{ "all", JSON_FIELD_BOOL, offsetof(struct list_parameters, all), .required = true },
+};
+const struct json_schema schema_list = SCHEMA(list_fields, "List", struct list_parameters);
+
+#define SESSION(type)                                                                                                  \
+	{                                                                                                              \
+		"session", JSON_FIELD_STRING, offsetof(type, session), .required = true, .max = SESSION_NAME_MAX       \
+	}
+
+static const struct json_field show_fields[] = {
+	SESSION(struct show_parameters),
+};
+const struct json_schema schema_show = SCHEMA(show_fields, "Show", struct show_parameters);
+
+static const struct json_field log_fields[] = {
+	SESSION(struct log_parameters),
+	{ "follow", JSON_FIELD_BOOL, offsetof(struct log_parameters, follow), .required = true },
+};
+const struct json_schema schema_log = SCHEMA(log_fields, "Log", struct log_parameters);
+
+static const struct json_field kill_fields[] = {
+	SESSION(struct kill_parameters),
+	{ "signal", JSON_FIELD_INTEGER, offsetof(struct kill_parameters, signal), .max = SIGNAL_MAX },
+};
+const struct json_schema schema_kill = SCHEMA(kill_fields, "Kill", struct kill_parameters);
+
+static const struct json_field policy_show_fields[] = {
+	{ "policies", JSON_FIELD_OBJECT_ARRAY, offsetof(struct policy_show_parameters, policies), .required = true,
+	  .max = LIMIT_POLICY_LAYERS, .schema = &policy_text },
+	{ "cwd", JSON_FIELD_BYTES, offsetof(struct policy_show_parameters, cwd) },
+};
+const struct json_schema schema_policy_show = SCHEMA(policy_show_fields, "PolicyShow", struct policy_show_parameters);
+
+static const struct json_field get_interface_description_fields[] = {
+	{ "interface", JSON_FIELD_STRING, offsetof(struct get_interface_description_parameters, interface),
+	  .required = true },
+};
+const struct json_schema schema_get_interface_description = SCHEMA(
+	get_interface_description_fields, "GetInterfaceDescription", struct get_interface_description_parameters);
+
+const struct json_schema schema_none = { "none", 1, NULL, 0 };
+
+const struct schema_method schema_methods[] = {
+	{ "org.isod.Run", &schema_run },
+	{ "org.isod.List", &schema_list },
+	{ "org.isod.Show", &schema_show },
+	{ "org.isod.Log", &schema_log },
+	{ "org.isod.Kill", &schema_kill },
+	{ "org.isod.PolicyShow", &schema_policy_show },
+	{ "org.isod.Status", &schema_none },
+	{ "org.varlink.service.GetInfo", &schema_none },
+	{ "org.varlink.service.GetInterfaceDescription", &schema_get_interface_description },
+};
+const size_t schema_n_methods = ARRAY_SIZE(schema_methods);

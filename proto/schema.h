@@ -1,0 +1,93 @@
+#ifndef ISOD_PROTO_SCHEMA_H
+#define ISOD_PROTO_SCHEMA_H
+/*
+ * The parameters of every method as structs, with the tables that fill them (json/decode.h). A test holds the tables
+ * against the interface texts: same members, same types, same optionality.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "json/decode.h"
+
+/* Items of the arrays below. */
+struct schema_variable {
+	const char *name;
+	const char *value; /* bytes */
+};
+
+struct schema_link {
+	const char *path;   /* bytes */
+	const char *target; /* bytes */
+};
+
+struct schema_policy {
+	const char *layer;
+	const char *path; /* bytes, for messages only */
+	const char *text;
+};
+
+struct schema_terminal {
+	int64_t rows; /* 0..65535, as is columns */
+	int64_t columns;
+};
+
+struct run_parameters {
+	struct json_strings argv;  /* bytes; may be empty: the method says what that means */
+	const char *cwd;           /* bytes */
+	const char *pwd;           /* bytes, or NULL */
+	struct json_objects links; /* struct schema_link */
+	struct json_objects env;   /* struct schema_variable */
+	struct json_strings named;
+	struct json_objects policies; /* struct schema_policy */
+	struct schema_terminal terminal;
+	bool has_terminal;
+	const char *name; /* or NULL */
+};
+
+struct list_parameters {
+	bool all;
+};
+
+struct show_parameters {
+	const char *session;
+};
+
+struct log_parameters {
+	const char *session;
+	bool follow;
+};
+
+struct kill_parameters {
+	const char *session;
+	int64_t signal; /* 0 where absent */
+};
+
+struct policy_show_parameters {
+	struct json_objects policies; /* struct schema_policy */
+	const char *cwd;              /* bytes, or NULL */
+};
+
+struct get_interface_description_parameters {
+	const char *interface;
+};
+
+extern const struct json_schema schema_run;
+extern const struct json_schema schema_list;
+extern const struct json_schema schema_show;
+extern const struct json_schema schema_log;
+extern const struct json_schema schema_kill;
+extern const struct json_schema schema_policy_show;
+extern const struct json_schema schema_get_interface_description;
+/* Methods without parameters: .size is 1, the struct holds nothing. */
+extern const struct json_schema schema_none;
+
+struct schema_method {
+	const char *name; /* fully qualified */
+	const struct json_schema *parameters;
+};
+
+/* All of both interfaces, in the order of the texts. */
+extern const struct schema_method schema_methods[];
+extern const size_t schema_n_methods;
+
+#endif
