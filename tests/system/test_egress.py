@@ -6,6 +6,7 @@ import threading
 import pytest
 
 from conftest import SANITIZED, wait_for
+from servers import web  # noqa: F401
 
 ALLOW = ['--allow-domain', 'ok.example']
 
