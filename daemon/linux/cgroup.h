@@ -1,0 +1,83 @@
+#ifndef ISOD_LINUX_CGROUP_H
+#define ISOD_LINUX_CGROUP_H
+/*
+ * A leaf control group per session, in every hierarchy that is of use: the unified one (v2), or memory, pids, cpu and
+ * freezer of v1, or a mixture. Leaves lie below isod's own group where that can be had, else at the hierarchy's root,
+ * and are named isod-TAG-ID. Linux only; the texts read here are the kernel's (/proc/self/cgroup).
+ */
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/limits.h"
+
+#define CGROUP_MAX 5 /* unified, memory, pids, cpu, freezer; never more than LAUNCH_CGROUPS_MAX */
+#define CGROUP_TAG_LEN 8
+
+enum cgroup_controller {
+	CGROUP_MEMORY = 1 << 0,
+	CGROUP_PIDS = 1 << 1,
+	CGROUP_CPU = 1 << 2,
+	CGROUP_FREEZER = 1 << 3, /* v1 only: v2 has cgroup.kill */
+	CGROUP_UNIFIED = 1 << 4, /* this hierarchy is v2 */
+};
+
+struct cgroup_hierarchy {
+	int parent;        /* directory in which the leaves are made */
+	unsigned provides; /* enum cgroup_controller */
+};
+
+struct cgroup_host {
+	struct cgroup_hierarchy hierarchies[CGROUP_MAX];
+	unsigned n;
+	char tag[CGROUP_TAG_LEN + 1]; /* this instance's; lower-case hex */
+};
+
+#define CGROUP_HOST_INIT                                                                                               \
+	{                                                                                                              \
+		.n = 0                                                                                                 \
+	}
+
+struct cgroup_limits {
+	uint64_t memory;  /* bytes, 0 = none */
+	uint32_t pids;    /* 0 = none */
+	uint32_t cpu_pct; /* 200 = two cores, 0 = none */
+};
+
+struct cgroup_leaf {
+	const struct cgroup_host *host;
+	char name[sizeof("isod--") + CGROUP_TAG_LEN + ISOD_ID_LEN];
+	int dirs[CGROUP_MAX]; /* by hierarchy, -1 = not made */
+};
+
+#define CGROUP_LEAF_INIT                                                                                               \
+	{                                                                                                              \
+		.dirs = { -1, -1, -1, -1, -1 }                                                                         \
+	}
+
+/*
+ * Finds the hierarchies below mount (usually "/sys/fs/cgroup"). With v2 it hands the controllers down; where isod's own
+ * group holds processes this needs isod to move itself into a leaf of its own, `isod-TAG-daemon`. A machine without any
+ * control group is not an error: host->n is 0. Call before any thread.
+ */
+int cgroup_host_open(struct cgroup_host *host, const char *mount, const char *tag);
+void cgroup_host_close(struct cgroup_host *host);
+
+/* Kills what is left in leaves of this tag from an earlier run and removes them. Never fails: what stays is tried by
+ * the next run. */
+void cgroup_host_sweep(const struct cgroup_host *host);
+
+/* Makes the leaf and sets the limits. A limit asked for that cannot be set is an error (*e says which); nothing is left
+ * behind then. */
+int cgroup_leaf_make(const struct cgroup_host *host, const char *id, const struct cgroup_limits *limits,
+		     struct cgroup_leaf *ret, struct error *e);
+
+/* Opens cgroup.procs of each hierarchy for writing, close-on-exec, the caller's. Returns how many, or -errno. */
+int cgroup_leaf_open_procs(const struct cgroup_leaf *leaf, int fds[CGROUP_MAX]);
+
+/* SIGKILL to every process in it, those that fork meanwhile included. 0 or -errno. */
+int cgroup_leaf_kill(const struct cgroup_leaf *leaf);
+
+/* 0 when it is gone everywhere; -EBUSY while a process is still on its way out: try again later. */
+int cgroup_leaf_remove(struct cgroup_leaf *leaf);
+
+#endif

@@ -1,0 +1,12 @@
+#ifndef ISOD_LINUX_CGROUP_FILE_H
+#define ISOD_LINUX_CGROUP_FILE_H
+/* The control files of one group, by the descriptor of its directory. All return 0 or -errno. */
+
+/* One write(2): the kernel takes a value whole or not at all. */
+int cgroup_file_write(int dir, const char *name, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* v1: freezes the group, sends SIGKILL to each process listed in it, thaws it. Nothing can fork its way out, and no
+ * number is used again meanwhile. */
+int cgroup_file_kill_frozen(int dir);
+
+#endif
