@@ -19,8 +19,8 @@ int address_unwrap(int family, const uint8_t address[16], uint8_t ret[16]);
  * IPv4 address inside is. */
 bool address_is_special(int family, const uint8_t address[16]);
 
-/* True where an IPv6 address holds an IPv4 one, i.e. address_unwrap() would change it. */
-bool address_is_embedded(int family, const uint8_t address[16]);
+/* True where every address of the prefix (:: and ::1 apart) holds an IPv4 one, i.e. address_unwrap() changes it. */
+bool address_prefix_is_embedded(int family, const uint8_t prefix[16], unsigned bits);
 
 /* True where the whole prefix lies inside one special range: 10.1.0.0/16 does, 0.0.0.0/0 does not. Not unwrapped. */
 bool address_prefix_is_special(int family, const uint8_t prefix[16], unsigned bits);

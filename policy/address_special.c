@@ -69,22 +69,22 @@ static bool in_range(int family, const uint8_t address[16], const struct range *
 	return address_in_prefix(family, address, family, range->prefix, range->bits);
 }
 
-static const struct embedding *find_embedding(int family, const uint8_t address[16])
+/* The embedding that holds the whole prefix. :: and ::1 are the unspecified and the loopback address, not IPv4. */
+static const struct embedding *find_embedding(int family, const uint8_t prefix[16], unsigned bits)
 {
 	static const uint8_t zero[15];
 
-	/* :: and ::1 are the unspecified and the loopback address, not IPv4. */
-	if (family != AF_INET6 || (memcmp(address, zero, sizeof(zero)) == 0 && address[15] <= 1))
+	if (family != AF_INET6 || (bits == 128 && memcmp(prefix, zero, sizeof(zero)) == 0 && prefix[15] <= 1))
 		return NULL;
 	for (size_t i = 0; i < ARRAY_SIZE(embeddings); i++)
-		if (in_range(AF_INET6, address, &embeddings[i].range))
+		if (bits >= embeddings[i].range.bits && in_range(AF_INET6, prefix, &embeddings[i].range))
 			return &embeddings[i];
 	return NULL;
 }
 
 int address_unwrap(int family, const uint8_t address[16], uint8_t ret[16])
 {
-	const struct embedding *found = find_embedding(family, address);
+	const struct embedding *found = find_embedding(family, address, 128);
 	uint8_t inner[16] = { 0 };
 
 	if (found) {
@@ -98,9 +98,9 @@ int address_unwrap(int family, const uint8_t address[16], uint8_t ret[16])
 	return family;
 }
 
-bool address_is_embedded(int family, const uint8_t address[16])
+bool address_prefix_is_embedded(int family, const uint8_t prefix[16], unsigned bits)
 {
-	return find_embedding(family, address) != NULL;
+	return find_embedding(family, prefix, bits) != NULL;
 }
 
 bool address_prefix_is_special(int family, const uint8_t prefix[16], unsigned bits)
@@ -120,7 +120,7 @@ bool address_prefix_is_special(int family, const uint8_t prefix[16], unsigned bi
 
 bool address_is_special(int family, const uint8_t address[16])
 {
-	const struct embedding *found = find_embedding(family, address);
+	const struct embedding *found = find_embedding(family, address, 128);
 	uint8_t inner[16];
 
 	if (found && !found->equivalent)

@@ -15,28 +15,28 @@
 
 /* Why; the text of egress_reason_name() is in the audit log, the HTTP answer, the DNS extended error. */
 enum egress_reason {
-	EGRESS_ALLOWED = 0,        /* "allowed": a rule names it */
-	EGRESS_NOT_LISTED,         /* "not-listed": no rule names it */
-	EGRESS_DENIED,             /* "denied": a deny rule names it */
-	EGRESS_PORT,               /* "port": the host is listed, this port is not */
-	EGRESS_PRIVATE_ADDRESS,    /* "private-address": resolves to an address that no rule names */
-	EGRESS_ADDRESS_LITERAL,    /* "address-literal": an address instead of a name, and no rule for it */
-	EGRESS_BAD_NAME,           /* "bad-name": not a host name in canonical form */
-	EGRESS_SNI_MISMATCH,       /* "sni-mismatch" */
-	EGRESS_SNI_MISSING,        /* "sni-missing" */
-	EGRESS_HOST_MISMATCH,      /* "host-mismatch": the Host header names another host */
-	EGRESS_NOT_TLS,            /* "not-tls": port 443 without a ClientHello */
-	EGRESS_BAD_TLS,            /* "bad-tls" */
-	EGRESS_BAD_HTTP,           /* "bad-http" */
-	EGRESS_UNRESOLVED,         /* "unresolved": no address for an allowed name */
-	EGRESS_UNREACHABLE,        /* "unreachable": the host did not answer */
-	EGRESS_UNKNOWN_ADDRESS,    /* "unknown-address": an invented address that stands for no name */
-	EGRESS_LIMIT,              /* "limit" */
-	EGRESS_PROTOCOL,           /* "protocol": neither TCP nor DNS (nftables refused the packet) */
-	EGRESS_QUERY_TYPE,         /* "query-type" */
-	EGRESS_TLS_TO_PROXY,       /* "tls-to-proxy": TLS sent to the plain proxy port */
-	EGRESS_ECH,                /* "ech" */
-	EGRESS_TIMEOUT,            /* "timeout": the client did not say what it wants */
+	EGRESS_ALLOWED = 0,     /* "allowed": a rule names it */
+	EGRESS_NOT_LISTED,      /* "not-listed": no rule names it */
+	EGRESS_DENIED,          /* "denied": a deny rule names it */
+	EGRESS_PORT,            /* "port": the host is listed, this port is not */
+	EGRESS_PRIVATE_ADDRESS, /* "private-address": resolves to an address that no rule names */
+	EGRESS_ADDRESS_LITERAL, /* "address-literal": an address instead of a name, and no rule for it */
+	EGRESS_BAD_NAME,        /* "bad-name": not a host name in canonical form */
+	EGRESS_SNI_MISMATCH,    /* "sni-mismatch" */
+	EGRESS_SNI_MISSING,     /* "sni-missing" */
+	EGRESS_HOST_MISMATCH,   /* "host-mismatch": the Host header names another host */
+	EGRESS_NOT_TLS,         /* "not-tls": port 443 without a ClientHello */
+	EGRESS_BAD_TLS,         /* "bad-tls" */
+	EGRESS_BAD_HTTP,        /* "bad-http" */
+	EGRESS_UNRESOLVED,      /* "unresolved": no address for an allowed name */
+	EGRESS_UNREACHABLE,     /* "unreachable": the host did not answer */
+	EGRESS_UNKNOWN_ADDRESS, /* "unknown-address": an invented address that stands for no name */
+	EGRESS_LIMIT,           /* "limit" */
+	EGRESS_PROTOCOL,        /* "protocol": neither TCP nor DNS (nftables refused the packet) */
+	EGRESS_QUERY_TYPE,      /* "query-type" */
+	EGRESS_TLS_TO_PROXY,    /* "tls-to-proxy": TLS sent to the plain proxy port */
+	EGRESS_ECH,             /* "ech" */
+	EGRESS_TIMEOUT,         /* "timeout": the client did not say what it wants */
 	EGRESS_REASON_COUNT
 };
 
@@ -52,7 +52,7 @@ enum egress_rule_kind {
 };
 
 struct egress_rule {
-	uint8_t kind;  /* enum egress_rule_kind */
+	uint8_t kind; /* enum egress_rule_kind */
 	uint8_t deny;
 	uint8_t family; /* AF_INET, AF_INET6 for ADDRESS */
 	uint8_t bits;

@@ -1,8 +1,8 @@
 #ifndef ISOD_POLICY_ENVIRONMENT_H
 #define ISOD_POLICY_ENVIRONMENT_H
 /*
- * Layer 0, an allowlist, applied by isoctl and again by isod-control: a variable passes only if it is on the passthrough
- * list or was named (ISO_ALLOW, --env, environment.pass).
+ * Layer 0, an allowlist, applied by isoctl and again by isod-control: a variable passes only if it is on the
+ * passthrough list or was named (ISO_ALLOW, --env, environment.pass).
  */
 #include <stdbool.h>
 #include <stddef.h>

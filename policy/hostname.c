@@ -103,6 +103,13 @@ static int split_name(const char *text, size_t len, size_t *ret_host_len)
 	return 0;
 }
 
+int hostname_parse_port(const char *text, size_t len, uint16_t *ret)
+{
+	if (len > 0 && text[0] == '0')
+		return -EINVAL;
+	return number_parse_port(text, len, ret) < 0 ? -EINVAL : 0;
+}
+
 int hostname_split_port(const char *text, size_t len, const char **ret_host, size_t *ret_host_len, bool *ret_v6,
 			uint16_t *ret_port)
 {
@@ -122,12 +129,9 @@ int hostname_split_port(const char *text, size_t len, const char **ret_host, siz
 	if (next < len) {
 		if (text[next] != ':')
 			return -EINVAL;
-		next++;
-		/* No second spelling of a port: 0443 is refused. */
-		if (next < len && text[next] == '0')
-			return -EINVAL;
-		if (number_parse_port(text + next, len - next, &port) < 0)
-			return -EINVAL;
+		r = hostname_parse_port(text + next + 1, len - next - 1, &port);
+		if (r < 0)
+			return r;
 	}
 	*ret_host = v6 ? text + 1 : text;
 	*ret_host_len = host_len;

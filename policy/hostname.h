@@ -2,8 +2,8 @@
 #define ISOD_POLICY_HOSTNAME_H
 /*
  * One canonical form for rules, SNI, Host, CONNECT, DNS and log keys: lower-case ASCII, A-labels, without the one
- * trailing dot that is allowed, 1..253 bytes, labels of 1..63 bytes from [a-z0-9_-] that neither begin nor end with '-'.
- * All-numeric last labels are refused: such text is an address in some spelling, or nothing.
+ * trailing dot that is allowed, 1..253 bytes, labels of 1..63 bytes from [a-z0-9_-] that neither begin nor end with
+ * '-'. All-numeric and 0x... last labels are refused: such text is an address in some spelling, or nothing.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,6 +23,9 @@ bool hostname_is_below(const char *name, const char *domain);
 
 /* localhost, *.localhost: never leave the session. */
 bool hostname_is_localhost(const char *name);
+
+/* 1..65535 in its one spelling: digits, no sign, no leading zero. 0 or -EINVAL. */
+int hostname_parse_port(const char *text, size_t len, uint16_t *ret);
 
 /* "host:port", "[v6]:port", "v4:port" as in CONNECT and Host. Host part as a slice without brackets, *ret_v6 for the
  * bracketed form, *ret_port = 0 where none is given. Strict: a malformed port is an error, never a default. */

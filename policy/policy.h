@@ -21,7 +21,8 @@ enum policy_layer_kind {
 	POLICY_LAYER_COUNT
 };
 
-const char *policy_layer_name(enum policy_layer_kind kind); /* "built-in", "administrator", "user", "file", "command-line" */
+const char *
+policy_layer_name(enum policy_layer_kind kind); /* "built-in", "administrator", "user", "file", "command-line" */
 
 struct policy_origin {
 	enum policy_layer_kind layer;
@@ -58,15 +59,17 @@ struct policy {
 	struct policy_list environment_pass;
 	struct policy_pair *environment_set;
 	size_t n_environment_set;
-	struct egress_rules egress; /* allowed_domains, denied_domains and hosts, compiled; rule i of egress belongs to
-				       allowed_domains[i], then denied_domains */
-	struct policy_number memory;   /* bytes */
+	struct policy_pair *hosts; /* the pins of egress as written, one pair a name and address */
+	size_t n_hosts;
+	struct egress_rules egress;  /* allowed_domains, denied_domains and hosts, compiled; rule i of egress belongs to
+					allowed_domains[i], then denied_domains */
+	struct policy_number memory; /* bytes */
 	struct policy_number pids;
-	struct policy_number cpu_pct;
-	struct policy_number wall;     /* seconds */
+	struct policy_number cpu_pct; /* 150 = one core and a half */
+	struct policy_number wall;    /* seconds */
 	bool nesting;
 	struct policy_origin nesting_origin;
-	char digest[65]; /* SHA-256 of the canonical JSON of the merged policy, hex */
+	char digest[65]; /* SHA-256 of the merged policy as JSON without origins, hex */
 	void *arena;
 };
 
@@ -85,14 +88,20 @@ struct policy_input {
 int policy_load(const struct policy_input *layers, size_t n_layers, struct policy *ret, struct error *e);
 void policy_done(struct policy *p);
 
+/*
+ * How layers merge: lists append (deny beats allow whatever the order); a limit is the smallest that any layer sets,
+ * and the built-in one where none does; nesting is what the last layer says, but the administrator's "false" stands; of
+ * two values for one variable the later layer's counts.
+ */
+
 struct json_writer;
 /* The merged result as one JSON object in the shape of a policy file, where each value is {"value":..., "from":"layer
  * path:line"}. */
 void policy_write(const struct policy *p, struct json_writer *w);
 
 /*
- * The absolute path that a filesystem rule means: "~/x" below home, "./x" below project, absolute as it is. Refused with
- * *e filled: relative without "./", globs (not in this version), "..", empty, "/" with write access.
+ * The absolute path that a filesystem rule means: "~/x" below home, "./x" below project, absolute as it is. Refused
+ * with *e filled: relative without "./", globs (not in this version), "..", empty, "/".
  */
 int policy_path_expand(const char *text, const char *home, const char *project, char *ret, size_t ret_size,
 		       struct error *e);

@@ -1,0 +1,41 @@
+#ifndef ISOD_POLICY_BUILD_H
+#define ISOD_POLICY_BUILD_H
+/* Shared by the files that read a policy; not for others. */
+#include "json/arena.h"
+#include "json/value.h"
+#include "policy/policy.h"
+
+/* One layer on its way into the merged policy. */
+struct policy_builder {
+	struct policy *policy;
+	struct json_arena **arena;
+	enum policy_layer_kind layer;
+	const char *path; /* arena; "" for built-in and command line */
+	struct error *error;
+};
+
+#define POLICY_KEY_MAX 64
+
+/* Where in the file: the key's path, "sandbox.network.allowedDomains[2]". */
+struct policy_place {
+	uint32_t line;
+	char key[POLICY_KEY_MAX];
+};
+
+/* Fills *b->error (.step = "path:line: key"); returns -EINVAL, or -err of a cause that is no mistake in the text. */
+int policy_refuse(const struct policy_builder *b, const struct policy_place *place, const char *remedy,
+		  const char *format, ...) __attribute__((format(printf, 4, 5)));
+/* The same with the message and remedy of cause. */
+int policy_refuse_cause(const struct policy_builder *b, const struct policy_place *place, const struct error *cause);
+int policy_no_memory(const struct policy_builder *b);
+
+struct policy_origin policy_builder_origin(const struct policy_builder *b, uint32_t line);
+
+/* policy_list.c: heap arrays in struct policy. Texts go to the arena. 0 or -ENOMEM (reported). */
+int policy_list_append(const struct policy_builder *b, struct policy_list *list, const char *text, uint32_t line);
+int policy_rule_append(const struct policy_builder *b, const struct egress_rule *rule);
+int policy_pair_append(const struct policy_builder *b, struct policy_pair **pairs, size_t *n, const char *name,
+		       const char *value, uint32_t line);
+int policy_pin_append(const struct policy_builder *b, const struct egress_pin *pin);
+
+#endif

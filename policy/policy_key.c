@@ -1,0 +1,121 @@
+#include "policy/policy_key.h"
+
+#include <string.h>
+
+#include "base/cleanup.h"
+
+#define AT(member) offsetof(struct policy, member)
+
+static const struct policy_key keys[] = {
+	{ "environment", NULL, 0 },
+	{ "environment.pass", policy_read_pass, AT(environment_pass) },
+	{ "environment.set", policy_read_set, 0 },
+	{ "hosts", policy_read_hosts, 0 },
+	{ "limits", NULL, 0 },
+	{ "limits.cpus", policy_read_cpus, AT(cpu_pct) },
+	{ "limits.memory", policy_read_memory, AT(memory) },
+	{ "limits.pids", policy_read_pids, AT(pids) },
+	{ "limits.wall", policy_read_wall, AT(wall) },
+	{ "lock", policy_read_later, 0 },
+	{ "permissions", policy_read_later, 0 },
+	{ "process", NULL, 0 },
+	{ "process.nesting", policy_read_nesting, 0 },
+	{ "sandbox", NULL, 0 },
+	{ "sandbox.credentials", policy_read_later, 0 },
+	{ "sandbox.filesystem", NULL, 0 },
+	{ "sandbox.filesystem.allowRead", policy_read_paths, AT(allow_read) },
+	{ "sandbox.filesystem.allowWrite", policy_read_paths, AT(allow_write) },
+	{ "sandbox.filesystem.denyRead", policy_read_later, 0 },
+	{ "sandbox.filesystem.denyWrite", policy_read_later, 0 },
+	{ "sandbox.filesystem.overlay", policy_read_later, 0 },
+	{ "sandbox.network", NULL, 0 },
+	{ "sandbox.network.allowUnixSockets", policy_read_later, 0 },
+	{ "sandbox.network.allowedDomains", policy_read_domains, AT(allowed_domains) },
+	{ "sandbox.network.budget", policy_read_later, 0 },
+	{ "sandbox.network.deniedDomains", policy_read_domains, AT(denied_domains) },
+	{ "sandbox.network.hostPorts", policy_read_later, 0 },
+	{ "sandbox.network.onUnlisted", policy_read_unlisted, 0 },
+	{ "sandbox.network.publish", policy_read_later, 0 },
+	{ "sandbox.network.upstreamProxy", policy_read_later, 0 },
+};
+
+/* The last part of path, where path lies directly in parent; else NULL. */
+static const char *name_in(const char *path, const char *parent)
+{
+	size_t n = strlen(parent);
+
+	if (n > 0 && (strncmp(path, parent, n) != 0 || path[n++] != '.'))
+		return NULL;
+	return strchr(path + n, '.') ? NULL : path + n;
+}
+
+static const char *last_part(const char *path)
+{
+	const char *dot = strrchr(path, '.');
+
+	return dot ? dot + 1 : path;
+}
+
+const struct policy_key *policy_key_find(const char *parent, const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+		const char *own = name_in(keys[i].path, parent);
+
+		if (own && strcmp(own, name) == 0)
+			return &keys[i];
+	}
+	return NULL;
+}
+
+#define NAME_MAX_LEN 32
+
+static unsigned least(unsigned a, unsigned b, unsigned c)
+{
+	unsigned r = a < b ? a : b;
+
+	return r < c ? r : c;
+}
+
+/* Levenshtein; names longer than any key are far from all of them. */
+static unsigned edit_distance(const char *a, const char *b)
+{
+	unsigned row[NAME_MAX_LEN + 1];
+	size_t n = strlen(b);
+
+	if (strlen(a) > NAME_MAX_LEN || n > NAME_MAX_LEN)
+		return NAME_MAX_LEN;
+	for (unsigned k = 0; k <= n; k++)
+		row[k] = k;
+	for (unsigned i = 0; a[i]; i++) {
+		unsigned diagonal = row[0];
+
+		row[0] = i + 1;
+		for (unsigned k = 0; k < n; k++) {
+			unsigned above = row[k + 1];
+
+			row[k + 1] = least(above + 1, row[k] + 1, diagonal + (a[i] != b[k]));
+			diagonal = above;
+		}
+	}
+	return row[n];
+}
+
+const char *policy_key_suggest(const char *parent, const char *name)
+{
+	const char *best = NULL;
+	unsigned best_distance = 3;
+
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+		const char *own = name_in(keys[i].path, parent);
+		unsigned distance = own ? edit_distance(own, name) : best_distance;
+
+		if (distance < best_distance) {
+			best = keys[i].path;
+			best_distance = distance;
+		}
+	}
+	for (size_t i = 0; !best && i < ARRAY_SIZE(keys); i++)
+		if (strcmp(last_part(keys[i].path), name) == 0)
+			best = keys[i].path;
+	return best;
+}

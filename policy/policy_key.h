@@ -1,0 +1,39 @@
+#ifndef ISOD_POLICY_KEY_H
+#define ISOD_POLICY_KEY_H
+/* The keys of a policy file: which there are, how their values are read, which come in a later version. */
+#include "policy/policy_build.h"
+
+struct policy_key;
+
+/* Reads the value of a key into the merged policy. place: of the value. */
+typedef int policy_read_fn(const struct policy_builder *b, const struct policy_key *key, const struct json_value *value,
+			   const struct policy_place *place);
+
+struct policy_key {
+	const char *path;     /* "sandbox.network.allowedDomains" */
+	policy_read_fn *read; /* NULL: an object of further keys */
+	size_t offset;        /* into struct policy, where read() needs it */
+};
+
+/* parent: "" or the path of an object. NULL: there is no such key. */
+const struct policy_key *policy_key_find(const char *parent, const char *name);
+
+/* The path of the key that was probably meant, or NULL: a sibling at an edit distance of at most 2, or the same name in
+ * another object. */
+const char *policy_key_suggest(const char *parent, const char *name);
+
+/* policy_value.c, policy_hosts.c, policy_limits.c */
+policy_read_fn policy_read_later;
+policy_read_fn policy_read_paths;
+policy_read_fn policy_read_domains;
+policy_read_fn policy_read_unlisted;
+policy_read_fn policy_read_hosts;
+policy_read_fn policy_read_pass;
+policy_read_fn policy_read_set;
+policy_read_fn policy_read_memory;
+policy_read_fn policy_read_pids;
+policy_read_fn policy_read_cpus;
+policy_read_fn policy_read_wall;
+policy_read_fn policy_read_nesting;
+
+#endif

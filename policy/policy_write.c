@@ -1,0 +1,172 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buffer.h"
+#include "json/write.h"
+#include "policy/policy.h"
+#include "policy/policy_digest.h"
+
+struct output {
+	struct json_writer *writer;
+	bool origins;
+};
+
+/* Before and after each value; with origins it stands in an object of its own. */
+static void begin_value(const struct output *o)
+{
+	if (!o->origins)
+		return;
+	json_write_object(o->writer);
+	json_write_key(o->writer, "value");
+}
+
+static void end_value(const struct output *o, const struct policy_origin *origin)
+{
+	_cleanup_buffer_ struct buffer text = BUFFER_INIT(LIMIT_PATH * 2);
+	int r;
+
+	if (!o->origins)
+		return;
+	if (origin->path[0])
+		r = buffer_printf(&text, "%s %s:%u", policy_layer_name(origin->layer), origin->path, origin->line);
+	else
+		r = buffer_printf(&text, "%s", policy_layer_name(origin->layer));
+	json_write_key(o->writer, "from");
+	if (r < 0)
+		json_write_string(o->writer, policy_layer_name(origin->layer));
+	else
+		json_write_bytes(o->writer, text.data, text.len);
+	json_write_object_end(o->writer);
+}
+
+static void write_text(const struct output *o, const char *text, const struct policy_origin *origin)
+{
+	begin_value(o);
+	json_write_bytes(o->writer, text, strlen(text));
+	end_value(o, origin);
+}
+
+static void write_list(const struct output *o, const char *name, const struct policy_list *list)
+{
+	json_write_key(o->writer, name);
+	json_write_array(o->writer);
+	for (size_t i = 0; i < list->count; i++)
+		write_text(o, list->items[i].text, &list->items[i].origin);
+	json_write_array_end(o->writer);
+}
+
+static void begin_object(const struct output *o, const char *name)
+{
+	json_write_key(o->writer, name);
+	json_write_object(o->writer);
+}
+
+static void write_sandbox(const struct output *o, const struct policy *p)
+{
+	begin_object(o, "sandbox");
+	begin_object(o, "filesystem");
+	write_list(o, "allowRead", &p->allow_read);
+	write_list(o, "allowWrite", &p->allow_write);
+	json_write_object_end(o->writer);
+	begin_object(o, "network");
+	write_list(o, "allowedDomains", &p->allowed_domains);
+	write_list(o, "deniedDomains", &p->denied_domains);
+	json_write_object_end(o->writer);
+	json_write_object_end(o->writer);
+}
+
+/* The pairs of one name are neighbours. */
+static void write_hosts(const struct output *o, const struct policy *p)
+{
+	begin_object(o, "hosts");
+	for (size_t i = 0; i < p->n_hosts; i++) {
+		bool first = i == 0 || strcmp(p->hosts[i].name, p->hosts[i - 1].name) != 0;
+		bool last = i + 1 == p->n_hosts || strcmp(p->hosts[i].name, p->hosts[i + 1].name) != 0;
+
+		if (first) {
+			json_write_key(o->writer, p->hosts[i].name);
+			json_write_array(o->writer);
+		}
+		write_text(o, p->hosts[i].value, &p->hosts[i].origin);
+		if (last)
+			json_write_array_end(o->writer);
+	}
+	json_write_object_end(o->writer);
+}
+
+static void write_environment(const struct output *o, const struct policy *p)
+{
+	begin_object(o, "environment");
+	write_list(o, "pass", &p->environment_pass);
+	begin_object(o, "set");
+	for (size_t i = 0; i < p->n_environment_set; i++) {
+		json_write_key(o->writer, p->environment_set[i].name);
+		write_text(o, p->environment_set[i].value, &p->environment_set[i].origin);
+	}
+	json_write_object_end(o->writer);
+	json_write_object_end(o->writer);
+}
+
+static void write_number(const struct output *o, const char *name, const struct policy_number *number)
+{
+	json_write_key(o->writer, name);
+	begin_value(o);
+	if (number->value == 0)
+		json_write_null(o->writer);
+	else
+		json_write_integer(o->writer, (int64_t)number->value);
+	end_value(o, &number->origin);
+}
+
+/* Whole processors as a number, parts of one as a share. */
+static void write_cpus(const struct output *o, const struct policy_number *number)
+{
+	const struct policy_number whole = { .value = number->value / 100, .origin = number->origin };
+	char text[32];
+
+	if (number->value % 100 == 0) {
+		write_number(o, "cpus", &whole);
+		return;
+	}
+	snprintf(text, sizeof(text), "%llu%%", (unsigned long long)number->value);
+	json_write_key(o->writer, "cpus");
+	write_text(o, text, &number->origin);
+}
+
+static void write_limits(const struct output *o, const struct policy *p)
+{
+	begin_object(o, "limits");
+	write_number(o, "memory", &p->memory);
+	write_number(o, "pids", &p->pids);
+	write_cpus(o, &p->cpu_pct);
+	write_number(o, "wall", &p->wall);
+	json_write_object_end(o->writer);
+}
+
+static void write_process(const struct output *o, const struct policy *p)
+{
+	begin_object(o, "process");
+	json_write_key(o->writer, "nesting");
+	begin_value(o);
+	json_write_bool(o->writer, p->nesting);
+	end_value(o, &p->nesting_origin);
+	json_write_object_end(o->writer);
+}
+
+void policy_write_values(const struct policy *p, struct json_writer *w, bool origins)
+{
+	const struct output o = { .writer = w, .origins = origins };
+
+	json_write_object(w);
+	write_sandbox(&o, p);
+	write_hosts(&o, p);
+	write_environment(&o, p);
+	write_limits(&o, p);
+	write_process(&o, p);
+	json_write_object_end(w);
+}
+
+void policy_write(const struct policy *p, struct json_writer *w)
+{
+	policy_write_values(p, w, true);
+}
