@@ -45,7 +45,7 @@ test_tidy() {
 
 test_cppcheck() {
 	cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr --error-exitcode=1 -j "$(nproc)" \
-		--suppressions-list="$top/tests/style/cppcheck.suppressions" -I "$top" -I "$build" -D_GNU_SOURCE \
+		--suppressions-list="$top/tests/style/cppcheck.suppressions" -I "$top" -I "$build" -D_GNU_SOURCE -D__x86_64__ -D__linux__ \
 		$(git -C "$top" ls-files '*.c' ':!tests' | sed "s|^|$top/|")
 }
 

@@ -20,8 +20,9 @@ enum control_type {
 	CONTROL_HELLO,           /* error.message: empty, or why no session can be started on this machine */
 	/* control -> isod */
 	CONTROL_PEER_DONE, /* connection: isod may forget it */
-	CONTROL_START,     /* connection, id, uid, flags; descriptors: plan, egress, then stdin, stdout, stderr unless PTY */
-	CONTROL_KILL,      /* id: end the whole tree now; idempotent */
+	CONTROL_START, /* connection, id, uid, flags; descriptors: plan, egress, then stdin, stdout, stderr unless PTY
+			*/
+	CONTROL_KILL,  /* id: end the whole tree now; idempotent */
 	CONTROL_TYPE_END
 };
 

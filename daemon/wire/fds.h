@@ -10,7 +10,8 @@
 enum control_fd {
 	CONTROL_FD_MONITOR = 3, /* SOCK_SEQPACKET to isod, control_wire.h */
 	CONTROL_FD_AUDIT = 4,   /* O_PATH directory, owned by the control user: audit log files */
-	CONTROL_FD_CONFIG = 5,  /* O_PATH directory of the administrator's policy.json, or /dev/null where there is none */
+	CONTROL_FD_CONFIG =
+		5, /* O_PATH directory of the administrator's policy.json, or /dev/null where there is none */
 	CONTROL_FD_END
 };
 
@@ -22,9 +23,9 @@ enum launch_fd {
 	LAUNCH_FD_LINK = 6,    /* SOCK_SEQPACKET to isod-session, link_wire.h */
 	LAUNCH_FD_RULESET = 7, /* sealed: nftables netlink batch, the same for every session */
 	LAUNCH_FD_SECCOMP = 8, /* sealed: struct sock_filter[] chosen by isod for this plan's flags */
-	LAUNCH_FD_ETC = 9,     /* O_PATH directory: upper lower-layer of the view's /etc (whiteouts, resolv.conf, hosts) */
+	LAUNCH_FD_ETC = 9, /* O_PATH directory: upper lower-layer of the view's /etc (whiteouts, resolv.conf, hosts) */
 	LAUNCH_FD_SCRATCH = 10, /* O_PATH directory, root 0700, on disk: this session's tmp folders are made in it */
-	LAUNCH_FD_CGROUP = 11, /* first of launch_context.n_cgroups cgroup.procs files, open for writing */
+	LAUNCH_FD_CGROUP = 11,  /* first of launch_context.n_cgroups cgroup.procs files, open for writing */
 	LAUNCH_CGROUPS_MAX = 8,
 	LAUNCH_FD_END = LAUNCH_FD_CGROUP + LAUNCH_CGROUPS_MAX
 };

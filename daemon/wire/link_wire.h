@@ -21,8 +21,8 @@ enum link_type {
 	/* session -> pid 1 */
 	LINK_SIGNAL,   /* value: signal for the program's process group (the foreground group of the pty, if any) */
 	LINK_CONTINUE, /* resume a stopped program, in the foreground */
-	LINK_WHO,      /* query, family (AF_INET, AF_INET6), port = local port, address = local address of a TCP socket */
-	LINK_HANGUP,   /* the client is gone: SIGHUP + SIGCONT to everybody, then SIGKILL after a grace of 2 s */
+	LINK_WHO,    /* query, family (AF_INET, AF_INET6), port = local port, address = local address of a TCP socket */
+	LINK_HANGUP, /* the client is gone: SIGHUP + SIGCONT to everybody, then SIGKILL after a grace of 2 s */
 	LINK_TYPE_END
 };
 

@@ -15,8 +15,9 @@
 #define PLAN_VERSION 1
 
 enum plan_flags {
-	PLAN_PTY = 1 << 0,     /* the session gets a pty of its own as stdio */
-	PLAN_NESTING = 1 << 1, /* process.nesting: user namespaces and mounts inside are allowed, no Landlock file domain */
+	PLAN_PTY = 1 << 0, /* the session gets a pty of its own as stdio */
+	PLAN_NESTING =
+		1 << 1, /* process.nesting: user namespaces and mounts inside are allowed, no Landlock file domain */
 };
 
 enum plan_mount_type {
@@ -62,7 +63,8 @@ struct plan {
 	const char *id;       /* ISOD_ID_LEN hex digits */
 	const char *hostname; /* of the view */
 	const char *cwd;      /* absolute path in the view */
-	const char *const *argv; /* NULL-terminated, at least one; argv[0] is looked up in PATH of envp inside the view */
+	const char *const
+		*argv; /* NULL-terminated, at least one; argv[0] is looked up in PATH of envp inside the view */
 	const char *const *envp; /* NULL-terminated, NAME=VALUE */
 	uint32_t n_argv;
 	uint32_t n_envp;

@@ -23,8 +23,8 @@ enum session_type {
 	SESSION_CONTINUED,
 	SESSION_STARTED, /* struct session_status: value = pid in the namespace */
 	/* control -> session */
-	SESSION_ATTACH, /* struct session_status, 1 descriptor: client connection, raw frames from now on (proto/stream.h);
-			   rows << 16 | columns in value */
+	SESSION_ATTACH, /* struct session_status, 1 descriptor: client connection, raw frames from now on
+			   (proto/stream.h); rows << 16 | columns in value */
 	SESSION_SIGNAL, /* struct session_status: value = signal */
 	SESSION_TYPE_END
 };
