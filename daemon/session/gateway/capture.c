@@ -1,0 +1,84 @@
+#include "daemon/session/gateway/capture.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "daemon/session/gateway/connection.h"
+#include "daemon/session/gateway/refusal.h"
+#include "daemon/session/names.h"
+
+/* linux/netfilter_ipv4.h and its IPv6 twin, which cannot be included beside netinet/in.h. */
+enum { ORIGINAL_DST = 80 };
+
+int capture_original_target(int fd, int family, uint8_t ret_address[16], uint16_t *ret_port)
+{
+	struct sockaddr_storage s = { 0 };
+	socklen_t len = sizeof(s);
+
+	if (getsockopt(fd, family == AF_INET ? SOL_IP : SOL_IPV6, ORIGINAL_DST, &s, &len) < 0)
+		return -errno;
+	if (s.ss_family != family)
+		return -EAFNOSUPPORT;
+	memset(ret_address, 0, 16);
+	if (family == AF_INET) {
+		const struct sockaddr_in *in = (const struct sockaddr_in *)&s;
+
+		memcpy(ret_address, &in->sin_addr, 4);
+		*ret_port = ntohs(in->sin_port);
+		return 0;
+	}
+	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)&s;
+
+	memcpy(ret_address, &in6->sin6_addr, 16);
+	*ret_port = ntohs(in6->sin6_port);
+	return 0;
+}
+
+/* Fills c->target and c->verdict. */
+static void judge(struct connection *c, int family)
+{
+	struct gateway *g = c->gateway;
+	uint8_t address[16];
+	const char *name;
+	uint16_t port;
+
+	/* Not redirected: somebody connected to the capture port itself. */
+	if (g->original_target(c->client.fd, family, address, &port) < 0) {
+		c->verdict.reason = EGRESS_PROTOCOL;
+		return;
+	}
+	name = names_lookup(g->names, family, address);
+	if (name && target_from_name(name, port, &c->target) == 0) {
+		target_decide(&c->target, g->rules, &c->verdict);
+		return;
+	}
+	target_from_address(family, address, port, &c->target);
+	if (names_is_invented(family, address))
+		c->verdict.reason = EGRESS_UNKNOWN_ADDRESS;
+	else
+		target_decide(&c->target, g->rules, &c->verdict);
+}
+
+static bool connected(struct connection *c)
+{
+	c->state = CONNECTION_FIRST;
+	connection_may_idle(c);
+	return true;
+}
+
+void capture_start(struct connection *c, int family)
+{
+	c->captured = c->bound = true;
+	c->answer = ANSWER_RESET;
+	c->state = CONNECTION_PEEK;
+	judge(c, family);
+	audit_begin(c, VIA_CAPTURE);
+	if (c->target.port == 80 || c->target.port == 443) {
+		connection_start(c, CONNECTION_PEEK);
+		return;
+	}
+	if (!c->verdict.allowed ? refuse(c, c->verdict.reason) : connection_connect(c, connected))
+		connection_step(c);
+}

@@ -1,0 +1,111 @@
+#ifndef ISOD_SESSION_GATEWAY_CONNECTION_H
+#define ISOD_SESSION_GATEWAY_CONNECTION_H
+/* One client connection, from accept to the audit event. */
+#include "daemon/session/gateway/audit.h"
+#include "daemon/session/gateway/dial.h"
+#include "daemon/session/gateway/gateway_state.h"
+#include "daemon/session/gateway/relay.h"
+#include "daemon/session/gateway/target.h"
+
+/*
+ * What a connection is waiting for. In every state but TUNNEL and EXCHANGE nothing of the client's is on its way out.
+ *
+ *   REQUEST    a complete HTTP head in .in. Upstream: none, or one kept for the same target.
+ *   PEEK       the first bytes of a client that must speak first (ports 80 and 443). Upstream: none.
+ *   DIAL       .dial; the client is not read. .then goes on.
+ *   FIRST      first bytes of either side on another port. Upstream: connected, nothing sent.
+ *   EXCHANGE   a request that was sent, its body, the response. .exchange is valid.
+ *   TUNNEL     both directions copied until both have ended.
+ *   LINGER     an answer of ours is flushed, then the client's end awaited, so that no reset overtakes it.
+ *   CLOSED     no descriptor any more; only the answer of owner_ask().
+ */
+enum connection_state {
+	CONNECTION_REQUEST,
+	CONNECTION_PEEK,
+	CONNECTION_DIAL,
+	CONNECTION_FIRST,
+	CONNECTION_EXCHANGE,
+	CONNECTION_TUNNEL,
+	CONNECTION_LINGER,
+	CONNECTION_CLOSED,
+	CONNECTION_STATE_COUNT
+};
+
+/* How the client is told that it is refused, as far as its protocol is known. */
+enum connection_answer {
+	ANSWER_CLOSE,
+	ANSWER_RESET,
+	ANSWER_HTTP,
+	ANSWER_TLS,
+};
+
+struct exchange;
+
+/* true: the state has changed, go on with it at once. false: wait, or the connection is closed. */
+typedef bool (*connection_step_fn)(struct connection *c);
+
+struct connection {
+	struct grave grave;
+	TAILQ_ENTRY(connection) link;
+	struct gateway *gateway;
+	uint8_t state;  /* enum connection_state */
+	uint8_t answer; /* enum connection_answer */
+	bool captured;
+	bool buried;
+	bool bound; /* .target is fixed, by CONNECT or by capture */
+	struct watch client;
+	struct watch upstream;
+	struct relay up;
+	struct relay down;
+	struct buffer in; /* the client's bytes that are not judged yet */
+	size_t in_looked; /* how much of it has been parsed in vain */
+	struct deadline deadline;
+	uint64_t active_at;
+	struct dial *dial;
+	connection_step_fn then;      /* after a step of .dial */
+	connection_step_fn connected; /* with .upstream open */
+	struct exchange *exchange;
+	struct target target;
+	struct egress_verdict verdict; /* of .target */
+	struct audit audit;
+};
+
+/* Takes over fd. A captured connection has its target set by the caller before connection_start(). NULL: closed. */
+struct connection *connection_new(struct gateway *g, int fd, const struct sockaddr *peer);
+void connection_start(struct connection *c, enum connection_state state);
+/* Runs the state machine until it waits. c may be gone afterwards. */
+void connection_step(struct connection *c);
+
+/* Ends it; the audit event has been made before. Returns false, for `return connection_close(c)` in a step. */
+bool connection_close(struct connection *c);
+/* The same at once, whatever is still asked about its program. */
+void connection_drop(struct connection *c);
+/* Half-closes towards the client and waits a little for it to close. */
+bool connection_linger(struct connection *c);
+void connection_close_upstream(struct connection *c);
+
+/* Reads more into .in. The number of new bytes, 0: none now, -ENODATA: the end, -EMSGSIZE: .in is full, -ENOMEM. */
+ssize_t connection_fill(struct connection *c);
+
+/* Resolves c->target, then calls then. */
+bool connection_resolve(struct connection *c, connection_step_fn then);
+/* Connects to what was resolved (resolving first where that has not been done), then calls then with .upstream open.
+ * Failures are answered here. */
+bool connection_connect(struct connection *c, connection_step_fn then);
+
+/* The client must have said what it wants within 30 s from now. */
+void connection_must_say(struct connection *c);
+void connection_may_idle(struct connection *c);
+
+/* The steps. */
+bool request_step(struct connection *c);
+bool peek_step(struct connection *c);
+bool first_step(struct connection *c);
+bool exchange_step(struct connection *c);
+bool tunnel_step(struct connection *c);
+
+/* Relays what is in .in and all that follows, without further looks. */
+bool tunnel_begin(struct connection *c);
+void exchange_free(struct exchange *x);
+
+#endif

@@ -1,0 +1,44 @@
+#ifndef ISOD_SESSION_GATEWAY_DEADLINE_H
+#define ISOD_SESSION_GATEWAY_DEADLINE_H
+/* Time limits of connections. There are few different lengths, so each has a queue in order of expiry and setting,
+ * moving and clearing a limit costs a list operation; one uv_timer_t serves all. */
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+#include <uv.h>
+
+enum deadline_length {
+	DEADLINE_AUDIT,   /* 200 ms: an answer about the program that may still come */
+	DEADLINE_ATTEMPT, /* 250 ms: until the next address is tried beside this one (RFC 8305) */
+	DEADLINE_LINGER,  /* 2 s: for the client to read a refusal and close */
+	DEADLINE_SAY,     /* 30 s: for the client to say completely what it wants */
+	DEADLINE_DIAL,    /* 30 s: for resolver and host together */
+	DEADLINE_IDLE,    /* 2 h without a byte either way */
+	DEADLINE_LENGTH_COUNT
+};
+
+struct deadline {
+	TAILQ_ENTRY(deadline) link;
+	uint64_t at; /* uv_now() */
+	void (*fn)(struct deadline *d);
+	uint8_t length; /* enum deadline_length */
+	bool set;
+};
+
+TAILQ_HEAD(deadline_queue, deadline);
+
+struct deadlines {
+	uv_timer_t timer;
+	uint64_t armed_for; /* 0: not armed */
+	struct deadline_queue queues[DEADLINE_LENGTH_COUNT];
+};
+
+void deadlines_open(struct deadlines *all, uv_loop_t *loop);
+void deadlines_close(struct deadlines *all, uv_close_cb closed);
+
+/* Replaces what was set before. */
+void deadline_set(struct deadlines *all, struct deadline *d, enum deadline_length length,
+		  void (*fn)(struct deadline *d));
+void deadline_clear(struct deadlines *all, struct deadline *d);
+
+#endif

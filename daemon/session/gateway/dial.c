@@ -1,0 +1,253 @@
+#include "daemon/session/gateway/dial.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/cleanup.h"
+
+enum { ATTEMPTS_AT_ONCE = 3 };
+
+struct attempt {
+	struct watch watch;
+	struct dial *dial;
+	uint32_t index; /* of the address */
+};
+
+struct dial {
+	struct grave grave;
+	uv_loop_t *loop;
+	struct poller *poller;
+	struct deadlines *deadlines;
+	const struct egress_rules *rules;
+	const struct target *target;
+	dial_fn fn;
+	void *data;
+	enum dial_state state;
+	uint32_t reason;
+	struct resolve *resolve;
+	struct resolved resolved;
+	uint32_t next; /* address to try next */
+	struct attempt attempts[ATTEMPTS_AT_ONCE];
+	struct attempt *won;
+	struct deadline stagger;
+	struct deadline limit;
+};
+
+static bool try_next(struct dial *d);
+
+struct dial *dial_new(uv_loop_t *loop, struct poller *poller, struct deadlines *deadlines,
+		      const struct egress_rules *rules, const struct target *target, dial_fn fn, void *data)
+{
+	struct dial *d = calloc(1, sizeof(*d));
+
+	if (!d)
+		return NULL;
+	d->loop = loop;
+	d->poller = poller;
+	d->deadlines = deadlines;
+	d->rules = rules;
+	d->target = target;
+	d->fn = fn;
+	d->data = data;
+	d->reason = EGRESS_UNREACHABLE;
+	for (int i = 0; i < ATTEMPTS_AT_ONCE; i++) {
+		d->attempts[i].dial = d;
+		d->attempts[i].watch.fd = -1;
+	}
+	return d;
+}
+
+static void stop(struct dial *d)
+{
+	if (d->resolve)
+		resolve_cancel(d->resolve);
+	d->resolve = NULL;
+	deadline_clear(d->deadlines, &d->stagger);
+	deadline_clear(d->deadlines, &d->limit);
+	for (int i = 0; i < ATTEMPTS_AT_ONCE; i++)
+		if (&d->attempts[i] != d->won)
+			poller_close_watch(d->poller, &d->attempts[i].watch);
+}
+
+void dial_free(struct dial *d)
+{
+	if (!d)
+		return;
+	d->won = NULL;
+	stop(d);
+	poller_bury(d->poller, &d->grave);
+}
+
+enum dial_state dial_state(const struct dial *d)
+{
+	return d->state;
+}
+
+uint32_t dial_reason(const struct dial *d)
+{
+	return d->reason;
+}
+
+static void end(struct dial *d, enum dial_state state)
+{
+	d->state = state;
+	if (state != DIAL_RESOLVED)
+		stop(d);
+	d->fn(d->data);
+}
+
+static void on_limit(struct deadline *limit)
+{
+	struct dial *d = (struct dial *)((char *)limit - offsetof(struct dial, limit));
+
+	if (d->resolve)
+		d->reason = EGRESS_UNRESOLVED;
+	end(d, DIAL_FAILED);
+}
+
+static void on_resolved(void *data, const struct resolved *result)
+{
+	struct dial *d = data;
+
+	d->resolve = NULL;
+	deadline_clear(d->deadlines, &d->limit);
+	d->resolved = *result;
+	if (result->n == 0)
+		d->reason = result->reason;
+	end(d, result->n > 0 ? DIAL_RESOLVED : DIAL_FAILED);
+}
+
+enum dial_state dial_resolve(struct dial *d)
+{
+	int r = resolve_start(d->loop, d->rules, d->target, &d->resolved, on_resolved, d, &d->resolve);
+
+	if (r == 0) {
+		deadline_set(d->deadlines, &d->limit, DEADLINE_DIAL, on_limit);
+		return d->state = DIAL_PENDING;
+	}
+	if (r < 0 || d->resolved.n == 0) {
+		d->reason = r < 0 ? EGRESS_UNRESOLVED : d->resolved.reason;
+		return d->state = DIAL_FAILED;
+	}
+	return d->state = DIAL_RESOLVED;
+}
+
+static bool any_under_way(const struct dial *d)
+{
+	for (int i = 0; i < ATTEMPTS_AT_ONCE; i++)
+		if (d->attempts[i].watch.fd >= 0)
+			return true;
+	return false;
+}
+
+static void on_stagger(struct deadline *stagger)
+{
+	struct dial *d = (struct dial *)((char *)stagger - offsetof(struct dial, stagger));
+
+	if (!try_next(d))
+		end(d, DIAL_FAILED);
+}
+
+static void on_attempt(struct watch *w)
+{
+	struct attempt *a = (struct attempt *)((char *)w - offsetof(struct attempt, watch));
+	struct dial *d = a->dial;
+	socklen_t len = sizeof(int);
+	int err = 0;
+
+	if (!w->writable && !w->hangup)
+		return;
+	if (getsockopt(w->fd, SOL_SOCKET, SO_ERROR, &err, &len) < 0)
+		err = errno;
+	if (err == 0) {
+		d->won = a;
+		end(d, DIAL_CONNECTED);
+		return;
+	}
+	poller_close_watch(d->poller, w);
+	if (!try_next(d))
+		end(d, DIAL_FAILED);
+}
+
+static socklen_t make_address(const struct dial *d, uint32_t i, struct sockaddr_storage *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	if (d->resolved.addresses[i].family == AF_INET) {
+		struct sockaddr_in *in = (struct sockaddr_in *)ret;
+
+		in->sin_family = AF_INET;
+		in->sin_port = htons(d->target->port);
+		memcpy(&in->sin_addr, d->resolved.addresses[i].address, 4);
+		return sizeof(*in);
+	}
+	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)ret;
+
+	in6->sin6_family = AF_INET6;
+	in6->sin6_port = htons(d->target->port);
+	memcpy(&in6->sin6_addr, d->resolved.addresses[i].address, 16);
+	return sizeof(*in6);
+}
+
+static int start_attempt(struct dial *d, struct attempt *a, uint32_t index)
+{
+	struct sockaddr_storage address;
+	socklen_t len = make_address(d, index, &address);
+	static const int on = 1, idle = 60;
+	int fd = socket(address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		return -errno;
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+	setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof(idle));
+	if (connect(fd, (struct sockaddr *)&address, len) < 0 && errno != EINPROGRESS) {
+		int err = errno;
+
+		fd_close(fd);
+		return -err;
+	}
+	a->index = index;
+	return poller_add(d->poller, &a->watch, fd, on_attempt);
+}
+
+/* True while there is an attempt to wait for. */
+static bool try_next(struct dial *d)
+{
+	while (d->next < d->resolved.n) {
+		struct attempt *a = NULL;
+
+		for (int i = 0; i < ATTEMPTS_AT_ONCE && !a; i++)
+			if (d->attempts[i].watch.fd < 0)
+				a = &d->attempts[i];
+		if (!a)
+			return true;
+		if (start_attempt(d, a, d->next++) == 0) {
+			if (d->next < d->resolved.n)
+				deadline_set(d->deadlines, &d->stagger, DEADLINE_ATTEMPT, on_stagger);
+			return true;
+		}
+	}
+	return any_under_way(d);
+}
+
+enum dial_state dial_connect(struct dial *d)
+{
+	d->next = 0;
+	d->reason = EGRESS_UNREACHABLE;
+	if (!try_next(d))
+		return d->state = DIAL_FAILED;
+	deadline_set(d->deadlines, &d->limit, DEADLINE_DIAL, on_limit);
+	return d->state = DIAL_PENDING;
+}
+
+int dial_take(struct dial *d, struct watch *w, watch_fn fn, uint8_t *ret_family, uint8_t ret_address[16])
+{
+	*ret_family = d->resolved.addresses[d->won->index].family;
+	memcpy(ret_address, d->resolved.addresses[d->won->index].address, 16);
+	return poller_move(d->poller, &d->won->watch, w, fn);
+}

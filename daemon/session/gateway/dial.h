@@ -1,0 +1,34 @@
+#ifndef ISOD_SESSION_GATEWAY_DIAL_H
+#define ISOD_SESSION_GATEWAY_DIAL_H
+/* From a target to a connected socket: resolve, then try the checked addresses in order, the next one 250 ms after the
+ * last or as soon as all have failed (RFC 8305). */
+#include "daemon/session/gateway/deadline.h"
+#include "daemon/session/gateway/poller.h"
+#include "daemon/session/gateway/resolve.h"
+
+struct dial;
+
+enum dial_state {
+	DIAL_PENDING,
+	DIAL_RESOLVED,  /* dial_connect() may be called */
+	DIAL_CONNECTED, /* dial_take() may be called */
+	DIAL_FAILED,    /* dial_reason() */
+};
+
+typedef void (*dial_fn)(void *data);
+
+/* NULL when out of memory. fn is called from the loop when a step that returned DIAL_PENDING has ended. target, rules
+ * and the rest must outlive the dial. */
+struct dial *dial_new(uv_loop_t *loop, struct poller *poller, struct deadlines *deadlines,
+		      const struct egress_rules *rules, const struct target *target, dial_fn fn, void *data);
+/* Also in the middle of it. NULL is allowed. */
+void dial_free(struct dial *d);
+
+enum dial_state dial_resolve(struct dial *d);
+enum dial_state dial_connect(struct dial *d);
+enum dial_state dial_state(const struct dial *d);
+uint32_t dial_reason(const struct dial *d); /* enum egress_reason */
+/* Hands the connected socket over to w. The address is the one it is connected to. */
+int dial_take(struct dial *d, struct watch *w, watch_fn fn, uint8_t *ret_family, uint8_t ret_address[16]);
+
+#endif

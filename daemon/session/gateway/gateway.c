@@ -1,0 +1,156 @@
+#include "daemon/session/gateway.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "daemon/session/gateway/capture.h"
+#include "daemon/session/gateway/connection.h"
+#include "daemon/session/gateway/refusal.h"
+
+enum { ACCEPTS_IN_A_TURN = 64 };
+
+static void on_listener(struct watch *w);
+
+static void on_retry(struct deadline *d)
+{
+	on_listener(&((struct listener *)((char *)d - offsetof(struct listener, retry)))->watch);
+}
+
+static void serve(struct listener *l, int fd, const struct sockaddr *peer)
+{
+	struct gateway *g = l->gateway;
+	struct connection *c = connection_new(g, fd, peer);
+
+	if (!c)
+		return;
+	if (g->n_connections > LIMIT_SESSION_CONNECTIONS) {
+		c->answer = l->captures ? ANSWER_RESET : ANSWER_HTTP;
+		audit_begin(c, l->captures ? VIA_CAPTURE : VIA_HTTP);
+		if (refuse(c, EGRESS_LIMIT))
+			connection_step(c);
+		return;
+	}
+	if (l->captures) {
+		capture_start(c, l->family);
+		return;
+	}
+	c->answer = ANSWER_HTTP;
+	connection_start(c, CONNECTION_REQUEST);
+}
+
+/* True where trying again at once can help. */
+static bool is_transient(int err)
+{
+	return err == EINTR || err == ECONNABORTED || err == EPROTO || err == EPERM;
+}
+
+static void on_listener(struct watch *w)
+{
+	struct listener *l = (struct listener *)((char *)w - offsetof(struct listener, watch));
+	struct gateway *g = l->gateway;
+
+	for (int i = 0; i < ACCEPTS_IN_A_TURN; i++) {
+		struct sockaddr_storage peer;
+		socklen_t len = sizeof(peer);
+		int fd = accept4(w->fd, (struct sockaddr *)&peer, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+		if (fd >= 0) {
+			serve(l, fd, (struct sockaddr *)&peer);
+			continue;
+		}
+		if (is_transient(errno))
+			continue;
+		/* No descriptor or memory left: others must close first. Edge-triggered, so nothing spins meanwhile. */
+		if (errno != EAGAIN)
+			deadline_set(&g->deadlines, &l->retry, DEADLINE_ATTEMPT, on_retry);
+		return;
+	}
+	poller_again(&g->poller, w);
+}
+
+static void part_closed(struct gateway *g)
+{
+	if (--g->open_parts > 0)
+		return;
+	buffer_done(&g->out);
+	free(g);
+}
+
+static void on_timer_closed(uv_handle_t *h)
+{
+	part_closed((struct gateway *)((char *)((struct deadlines *)h->data) - offsetof(struct gateway, deadlines)));
+}
+
+static void on_poller_closed(struct poller *p)
+{
+	part_closed(p->data);
+}
+
+int gateway_open(uv_loop_t *loop, const struct egress_rules *rules, struct names *names, struct events *events,
+		 struct link *link, const struct gateway_listeners *listeners, struct gateway **ret)
+{
+	const int fds[LISTENER_COUNT_GATEWAY] = { listeners->proxy_v4, listeners->proxy_v6, listeners->capture_v4,
+						  listeners->capture_v6 };
+	struct gateway *g = calloc(1, sizeof(*g));
+	int r = g ? poller_open(&g->poller, loop) : -ENOMEM;
+
+	if (r < 0) {
+		free(g);
+		for (int i = 0; i < LISTENER_COUNT_GATEWAY; i++)
+			fd_close(fds[i]);
+		return r;
+	}
+	g->loop = loop;
+	g->rules = rules;
+	g->names = names;
+	g->events = events;
+	g->link = link;
+	g->original_target = capture_original_target;
+	g->poller.data = g;
+	g->out.max = 2 * LIMIT_HTTP_HEAD + RELAY_SCRATCH;
+	g->open_parts = 2;
+	TAILQ_INIT(&g->connections);
+	deadlines_open(&g->deadlines, loop);
+	for (int i = 0; i < LISTENER_COUNT_GATEWAY; i++) {
+		struct listener *l = &g->listeners[i];
+
+		l->gateway = g;
+		l->captures = i >= 2;
+		l->family = i % 2 == 0 ? AF_INET : AF_INET6;
+		l->watch.fd = -1;
+		if (fds[i] < 0)
+			continue;
+		if (r == 0)
+			r = fd_set_nonblock(fds[i], true);
+		if (r == 0)
+			r = poller_add(&g->poller, &l->watch, fds[i], on_listener);
+		else
+			fd_close(fds[i]);
+	}
+	if (r < 0) {
+		gateway_close(g);
+		return r;
+	}
+	*ret = g;
+	return 0;
+}
+
+void gateway_close(struct gateway *g)
+{
+	struct connection *c;
+
+	for (int i = 0; i < LISTENER_COUNT_GATEWAY; i++) {
+		deadline_clear(&g->deadlines, &g->listeners[i].retry);
+		poller_close_watch(&g->poller, &g->listeners[i].watch);
+	}
+	while ((c = TAILQ_FIRST(&g->connections))) {
+		audit_end(c, EGRESS_ALLOWED);
+		connection_drop(c);
+	}
+	poller_close(&g->poller, on_poller_closed);
+	deadlines_close(&g->deadlines, on_timer_closed);
+}

@@ -1,0 +1,43 @@
+#ifndef ISOD_SESSION_GATEWAY_STATE_H
+#define ISOD_SESSION_GATEWAY_STATE_H
+/* The gateway as its own files see it. */
+#include "base/buffer.h"
+#include "daemon/session/gateway.h"
+#include "daemon/session/gateway/deadline.h"
+#include "daemon/session/gateway/poller.h"
+#include "daemon/session/gateway/relay.h"
+
+struct connection;
+TAILQ_HEAD(connection_list, connection);
+
+/* Where the client of a captured connection meant to go. 0 or -errno. */
+typedef int (*original_target_fn)(int fd, int family, uint8_t ret_address[16], uint16_t *ret_port);
+
+enum { LISTENER_COUNT_GATEWAY = 4 };
+
+struct listener {
+	struct watch watch;
+	struct gateway *gateway;
+	struct deadline retry;
+	int family;
+	bool captures;
+};
+
+struct gateway {
+	uv_loop_t *loop;
+	const struct egress_rules *rules;
+	struct names *names;
+	struct events *events;
+	struct link *link;
+	original_target_fn original_target; /* replaced by tests, which have no NAT */
+	struct poller poller;
+	struct deadlines deadlines;
+	struct listener listeners[LISTENER_COUNT_GATEWAY];
+	struct connection_list connections;
+	unsigned n_connections; /* with a socket */
+	unsigned open_parts;
+	struct buffer out;           /* heads are built here */
+	char scratch[RELAY_SCRATCH]; /* bytes under way, within one callback */
+};
+
+#endif

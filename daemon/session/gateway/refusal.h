@@ -1,0 +1,14 @@
+#ifndef ISOD_SESSION_GATEWAY_REFUSAL_H
+#define ISOD_SESSION_GATEWAY_REFUSAL_H
+/* No, said in the client's own protocol, with the reason that is also in the audit log. */
+#include <stdbool.h>
+#include <stdint.h>
+
+struct connection;
+
+/* Ends the audit event of the target with the reason, then answers by c->answer. To be returned by a step. */
+bool refuse(struct connection *c, uint32_t reason);
+/* The same with an HTTP status of its own and a sentence more (NULL: none). Static text. */
+bool refuse_with(struct connection *c, unsigned status, uint32_t reason, const char *hint);
+
+#endif
