@@ -1,0 +1,68 @@
+/* isoctl show: one session, and the policy it runs under. */
+#include "client/call.h"
+#include "client/command.h"
+#include "client/listing.h"
+#include "client/report.h"
+
+struct show_options {
+	int json;
+};
+
+static const struct option options[] = {
+	{ "json", 'j', NULL, "one JSON object", OPTION_SET, offsetof(struct show_options, json), 1 },
+	OPTION_END,
+};
+
+static int append_line(struct buffer *out, const char *name, const struct json_value *v, bool is_argv)
+{
+	int r = buffer_printf(out, "%-9s ", name);
+
+	if (r == 0)
+		r = is_argv ? listing_append_argv(out, v) : listing_append(out, v);
+	return r < 0 ? r : buffer_append_string(out, "\n");
+}
+
+static int print(const struct json_value *answer)
+{
+	static const char *const names[] = { "id", "name", "state", "project", "uid", "started", "ended", "exit" };
+	const struct json_value *session = json_get(answer, "session");
+	struct buffer _cleanup_buffer_ out = BUFFER_INIT(64U << 20);
+	int r = append_line(&out, "command", json_get(session, "argv"), true);
+
+	for (size_t i = 0; r == 0 && i < sizeof(names) / sizeof(names[0]); i++)
+		r = append_line(&out, names[i], json_get(session, names[i]), false);
+	if (r == 0)
+		r = append_line(&out, "policy", json_get(answer, "policy"), false);
+	return r < 0 ? 1 : listing_print(&out);
+}
+
+static int run(const struct client *client, const void *filled, char **operands, int n_operands)
+{
+	const struct show_options *o = filled;
+	struct call _cleanup_call_ call = CALL_INIT;
+	struct error e = ERROR_INIT;
+	int r;
+
+	json_write_member_string(call_begin(&call, "org.isod.Show", 0), "session", operands[0]);
+	r = call_send(&call, client, &e);
+	if (r == 0)
+		r = call_reply(&call, CALL_TIMEOUT_MS, &e);
+	if (r < 0) {
+		report_error(&e);
+		return 1;
+	}
+	return o->json ? listing_print_json(call.reply.parameters) : print(call.reply.parameters);
+}
+
+const struct command command_show = {
+	.name = "show",
+	.operands = "SESSION",
+	.summary = "Show one session and its policy",
+	.details = "SESSION: the session's id or name.\n",
+	.options = options,
+	.options_size = sizeof(struct show_options),
+	.min_operands = 1,
+	.max_operands = 1,
+	.usage_exit = EXIT_USAGE,
+	.run = run,
+};

@@ -1,0 +1,92 @@
+#include "client/listing.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "client/escape.h"
+#include "json/write.h"
+
+int listing_append(struct buffer *out, const struct json_value *v)
+{
+	struct buffer _cleanup_buffer_ text = BUFFER_INIT(64U << 20);
+	struct json_writer *w;
+	int r;
+
+	if (!v || v->type == JSON_NULL)
+		return buffer_append_string(out, "-");
+	if (v->type == JSON_STRING)
+		return escape_append(out, v->string.data, v->string.len);
+	w = json_write_new(&text);
+	if (w)
+		json_write_value(w, v);
+	r = json_write_finish(w);
+	return r < 0 ? r : escape_append(out, text.data, text.len);
+}
+
+static int append_argument(struct buffer *out, const struct json_value *v)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%";
+	const char *text = v->type == JSON_STRING ? v->string.data : "";
+	int r = 0;
+
+	if (*text && text[strspn(text, plain)] == '\0')
+		return buffer_append_string(out, text);
+	r = buffer_append_string(out, "'");
+	while (r == 0 && *text) {
+		size_t n = strcspn(text, "'");
+
+		r = escape_append(out, text, n);
+		text += n;
+		if (r == 0 && *text) {
+			r = buffer_append_string(out, "'\\''");
+			text++;
+		}
+	}
+	return r < 0 ? r : buffer_append_string(out, "'");
+}
+
+int listing_append_argv(struct buffer *out, const struct json_value *argv)
+{
+	int r = 0;
+
+	if (!argv || argv->type != JSON_ARRAY)
+		return buffer_append_string(out, "-");
+	for (size_t i = 0; r == 0 && i < argv->array.count; i++) {
+		if (i > 0)
+			r = buffer_append_string(out, " ");
+		if (r == 0)
+			r = append_argument(out, &argv->array.items[i]);
+	}
+	return r;
+}
+
+int listing_print(const struct buffer *text)
+{
+	int r = fd_write_full(STDOUT_FILENO, text->data, text->len);
+
+	if (r == 0)
+		return 0;
+	if (r != -EPIPE)
+		fprintf(stderr, "isoctl: stdout: %s\n", strerror(-r));
+	return 1;
+}
+
+int listing_print_json(const struct json_value *v)
+{
+	struct buffer _cleanup_buffer_ text = BUFFER_INIT(64U << 20);
+	struct json_writer *w = json_write_new(&text);
+	int r;
+
+	if (w)
+		json_write_value(w, v);
+	r = json_write_finish(w);
+	if (r == 0)
+		r = buffer_append_string(&text, "\n");
+	if (r < 0) {
+		fprintf(stderr, "isoctl: the answer cannot be written: %s\n", strerror(-r));
+		return 1;
+	}
+	return listing_print(&text);
+}

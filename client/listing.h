@@ -1,0 +1,20 @@
+#ifndef ISOD_CLIENT_LISTING_H
+#define ISOD_CLIENT_LISTING_H
+/* Values of isod's answers for people (escaped) and for programs (one JSON text a line), on stdout. */
+#include <stddef.h>
+#include <stdio.h>
+
+#include "base/buffer.h"
+#include "json/value.h"
+
+/* A scalar, or a compact JSON text; strings without quotes. NULL and null: "-". */
+int listing_append(struct buffer *out, const struct json_value *v);
+/* An array of strings as a command line: arguments that need it are quoted for a shell. */
+int listing_append_argv(struct buffer *out, const struct json_value *argv);
+
+/* v as JSON and a line feed. 0, or 1 where stdout does not take it (reported). */
+int listing_print_json(const struct json_value *v);
+/* Writes it to stdout. 0, or 1. */
+int listing_print(const struct buffer *text);
+
+#endif

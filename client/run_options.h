@@ -1,0 +1,25 @@
+#ifndef ISOD_CLIENT_RUN_OPTIONS_H
+#define ISOD_CLIENT_RUN_OPTIONS_H
+/* What `run` is asked for on its command line. */
+#include "client/options.h"
+
+enum run_tty { RUN_TTY_AUTO = 0, RUN_TTY_ALWAYS, RUN_TTY_NEVER };
+
+struct run_options {
+	struct option_list allow_read;
+	struct option_list allow_write;
+	struct option_list allow_domain;
+	struct option_list deny_domain;
+	struct option_list environment; /* NAME or NAME=VALUE */
+	struct option_list policy;
+	const char *memory;
+	const char *pids;
+	const char *cpus;
+	const char *time;
+	const char *name;
+	int nesting;
+	int tty; /* enum run_tty */
+	int quiet;
+};
+
+#endif

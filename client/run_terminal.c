@@ -1,0 +1,391 @@
+/*
+ * A run with a pty of the session's own. The caller's terminal is raw; its bytes travel as frames in both directions,
+ * untouched. Both directions are bounded: a side that does not read stops the other.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/exit_kind.h"
+#include "base/fd.h"
+#include "client/report.h"
+#include "client/run.h"
+#include "client/signals.h"
+#include "client/terminal.h"
+#include "client/terminal_modes.h"
+#include "proto/stream.h"
+
+/* Above the first, nothing more is read for that side; the second bounds what one read may still add. */
+#define HIGH_WATER (256U << 10)
+#define BUFFER_MAX (2U << 20)
+#define INPUT_CHUNK 16384
+/* A blocking terminal takes this much when poll() says that it takes anything. */
+#define SMALL_CHUNK 512
+
+enum { AT_CONNECTION, AT_SIGNALS, AT_INPUT, AT_OUTPUT, N_POLL };
+
+struct screen {
+	struct run *run;
+	int signals;
+	int output; /* our own opening of stdout where that worked, else stdout */
+	bool output_blocks;
+	bool output_gone;
+	bool input_ended;
+	bool is_tty; /* stdin is a terminal, and raw */
+	bool stopped;
+	bool lost; /* the connection ended; frames may still wait in its buffer */
+	bool ended;
+	int asked_to_end;
+	int code;
+	struct buffer to_session;
+	struct buffer to_output;
+	size_t written; /* bytes of it that are out: moving the rest for each write would cost more than the write */
+	struct terminal_modes modes;
+	struct error error;
+};
+
+static void fail(struct screen *s)
+{
+	s->ended = true;
+	s->code = report_run_code(&s->error);
+}
+
+static void queue(struct screen *s, int r)
+{
+	if (r == 0)
+		return;
+	error_set(&s->error, ERROR_INTERNAL, -r, "stream", "", "Out of memory, or isod does not read.");
+	fail(s);
+}
+
+static void queue_size(struct screen *s)
+{
+	uint16_t rows, columns;
+
+	terminal_size(&rows, &columns);
+	queue(s, stream_append_u16_u16(&s->to_session, STREAM_RESIZE, rows, columns));
+}
+
+static void take_terminal(struct screen *s)
+{
+	if (s->is_tty)
+		(void)terminal_raw(STDIN_FILENO);
+}
+
+static size_t waiting(const struct screen *s)
+{
+	return s->to_output.len - s->written;
+}
+
+static void forget_output(struct screen *s)
+{
+	buffer_consume(&s->to_output, s->to_output.len);
+	s->written = 0;
+}
+
+/* Writes what waits for the output; false where it would block or is gone. */
+static bool write_output(struct screen *s)
+{
+	while (waiting(s) > 0) {
+		size_t n = waiting(s);
+		ssize_t written;
+
+		if (s->output_blocks && n > SMALL_CHUNK)
+			n = SMALL_CHUNK;
+		written = write(s->output, s->to_output.data + s->written, n);
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written < 0 && errno == EAGAIN)
+			return false;
+		if (written < 0) {
+			s->output_gone = true;
+			break;
+		}
+		s->written += (size_t)written;
+		if (s->output_blocks)
+			break;
+	}
+	if (s->output_gone || waiting(s) == 0)
+		forget_output(s);
+	return !s->output_gone && waiting(s) == 0;
+}
+
+/* Waits until everything is out: before a stop and at the end. A signal to end gives up what is left. */
+static void drain_output(struct screen *s)
+{
+	while (waiting(s) > 0 && !s->output_gone) {
+		struct pollfd p[] = { { .fd = s->output, .events = POLLOUT }, { .fd = s->signals, .events = POLLIN } };
+
+		if (write_output(s))
+			continue;
+		if (poll(p, 2, -1) < 0 && errno != EINTR)
+			return;
+		if (p[1].revents) {
+			int signal = signals_next(s->signals);
+
+			if (signal == SIGTERM || signal == SIGHUP || signal == SIGINT || signal == SIGQUIT)
+				return;
+		}
+		if (p[0].revents & (POLLERR | POLLNVAL))
+			return;
+	}
+}
+
+static void stop(struct screen *s)
+{
+	drain_output(s);
+	terminal_restore();
+	signals_stop();
+	take_terminal(s);
+	queue_size(s);
+}
+
+static void on_stopped(struct screen *s)
+{
+	s->stopped = true;
+	stop(s);
+	s->stopped = false;
+	queue(s, stream_append(&s->to_session, STREAM_CONTINUE, NULL, 0));
+}
+
+static void on_exit_frame(struct screen *s, const struct stream_frame *frame)
+{
+	uint32_t kind = stream_u32(frame->payload), value = stream_u32(frame->payload + 4);
+
+	s->ended = true;
+	switch (kind) {
+	case EXIT_KIND_CODE:
+		s->code = (int)(value & 0xff);
+		return;
+	case EXIT_KIND_SIGNAL:
+		s->code = 128 + (int)(value & 0x7f);
+		return;
+	case EXIT_KIND_TIME:
+		s->code = EXIT_TIME_LIMIT;
+		return;
+	default:
+		error_set(&s->error, ERROR_INTERNAL, 0, "exit", "Look at the log of isod.",
+			  "isod ended the session; how the command ended is not known.");
+		s->code = EXIT_ISOD;
+	}
+}
+
+static void on_frame(struct screen *s, const struct stream_frame *frame)
+{
+	switch (frame->type) {
+	case STREAM_STDOUT:
+	case STREAM_STDERR:
+		terminal_modes_feed(&s->modes, frame->payload, frame->len);
+		if (!s->output_gone)
+			queue(s, buffer_append(&s->to_output, frame->payload, frame->len));
+		return;
+	case STREAM_STOPPED:
+		on_stopped(s);
+		return;
+	case STREAM_EXIT:
+		on_exit_frame(s, frame);
+		return;
+	default:
+		return; /* a later version's */
+	}
+}
+
+static void take_frames(struct screen *s)
+{
+	struct buffer *in = &s->run->call.connection.in;
+	size_t used = 0;
+
+	while (!s->ended && waiting(s) < HIGH_WATER) {
+		struct stream_frame frame;
+		long n = stream_parse((const uint8_t *)in->data + used, in->len - used, &frame);
+
+		if (n == 0)
+			break;
+		if (n < 0) {
+			error_set(&s->error, ERROR_INTERNAL, EPROTO, "stream",
+				  "Install isod and isoctl from one release.",
+				  "isod sent a frame that makes no sense.");
+			fail(s);
+			break;
+		}
+		used += (size_t)n;
+		on_frame(s, &frame);
+	}
+	buffer_consume(in, used);
+}
+
+static void read_connection(struct screen *s)
+{
+	long n = connection_fill(&s->run->call.connection);
+
+	s->lost = n == 0 || (n < 0 && n != -EAGAIN);
+}
+
+/* After take_frames(): what is left in the buffer is no whole frame. */
+static void check_lost(struct screen *s)
+{
+	if (!s->lost || s->ended || waiting(s) >= HIGH_WATER)
+		return;
+	connection_lost(&s->error);
+	fail(s);
+}
+
+static void write_connection(struct screen *s)
+{
+	ssize_t n =
+		send(s->run->call.connection.fd, s->to_session.data, s->to_session.len, MSG_NOSIGNAL | MSG_DONTWAIT);
+
+	/* A failure shows as the end of the incoming side, where frames may still wait to be read. */
+	if (n > 0)
+		buffer_consume(&s->to_session, (size_t)n);
+	else if (errno != EAGAIN && errno != EINTR)
+		buffer_consume(&s->to_session, s->to_session.len);
+}
+
+static void read_input(struct screen *s)
+{
+	char data[INPUT_CHUNK];
+	ssize_t n = read(STDIN_FILENO, data, sizeof(data));
+
+	if (n < 0 && (errno == EINTR || errno == EAGAIN))
+		return;
+	s->input_ended = n <= 0;
+	queue(s, stream_append(&s->to_session, STREAM_STDIN, data, n > 0 ? (size_t)n : 0));
+}
+
+static void read_signals(struct screen *s)
+{
+	int signal;
+
+	while ((signal = signals_next(s->signals)) > 0) {
+		switch (signal) {
+		case SIGWINCH:
+			queue_size(s);
+			break;
+		case SIGCONT: /* stopped and continued from outside: the shell may have changed the terminal */
+			take_terminal(s);
+			queue_size(s);
+			break;
+		case SIGTSTP:
+			stop(s);
+			break;
+		case SIGTERM:
+		case SIGHUP:
+			if (s->asked_to_end++ > 0) {
+				terminal_restore();
+				signals_die(signal);
+			}
+			/* fall through */
+		default:
+			queue(s, stream_append_u32(&s->to_session, STREAM_SIGNAL, (uint32_t)signal));
+		}
+	}
+}
+
+static void wait_for_events(struct screen *s, struct pollfd at[N_POLL])
+{
+	const struct connection *c = &s->run->call.connection;
+	bool reads = c->in.len < HIGH_WATER && !s->lost, writes = s->to_session.len > 0 && !s->lost;
+
+	at[AT_CONNECTION] = (struct pollfd){ .fd = reads || writes ? c->fd : -1 };
+	at[AT_CONNECTION].events = (short)((reads ? POLLIN : 0) | (writes ? POLLOUT : 0));
+	at[AT_SIGNALS] = (struct pollfd){ .fd = s->signals, .events = POLLIN };
+	at[AT_INPUT] = (struct pollfd){ .fd = -1, .events = POLLIN };
+	at[AT_OUTPUT] = (struct pollfd){ .fd = waiting(s) > 0 ? s->output : -1, .events = POLLOUT };
+	if (!s->input_ended && s->to_session.len < HIGH_WATER)
+		at[AT_INPUT].fd = STDIN_FILENO;
+	while (poll(at, N_POLL, -1) < 0 && errno == EINTR)
+		;
+}
+
+static void loop(struct screen *s)
+{
+	struct pollfd at[N_POLL];
+
+	take_frames(s); /* what came with the reply */
+	while (!s->ended) {
+		if (waiting(s) > 0)
+			(void)write_output(s);
+		wait_for_events(s, at);
+		if (at[AT_SIGNALS].revents)
+			read_signals(s);
+		if (at[AT_INPUT].revents)
+			read_input(s);
+		if (at[AT_CONNECTION].revents & POLLOUT)
+			write_connection(s);
+		if (at[AT_CONNECTION].revents & (POLLIN | POLLHUP | POLLERR))
+			read_connection(s);
+		if (at[AT_OUTPUT].revents)
+			(void)write_output(s);
+		take_frames(s);
+		check_lost(s);
+	}
+}
+
+static void open_output(struct screen *s)
+{
+	struct stat st;
+	bool is_file = fstat(STDOUT_FILENO, &st) == 0 && S_ISREG(st.st_mode);
+	int opened = is_file ? -EINVAL : terminal_open_output(STDOUT_FILENO);
+
+	/* A file must be written through the caller's descriptor, which knows the position. */
+	s->output = opened >= 0 ? opened : STDOUT_FILENO;
+	s->output_blocks = opened < 0 && !is_file;
+}
+
+static void leave(struct screen *s)
+{
+	(void)terminal_modes_reset(&s->modes, &s->to_output);
+	drain_output(s);
+	terminal_restore();
+	if (s->error.code != ERROR_NONE)
+		report_error(&s->error);
+}
+
+/* Until the program runs nothing is set up, so a failure or a signal leaves nothing behind. */
+static int start(struct screen *s)
+{
+	struct call *call = &s->run->call;
+	int r = connection_open(s->run->client->socket, &call->connection, &s->error);
+
+	if (r == 0)
+		r = connection_send(&call->connection, &call->message, NULL, 0, &s->error);
+	if (r == 0)
+		r = call_reply(call, -1, &s->error);
+	if (r == 0)
+		r = run_started(s->run, &s->error);
+	return r < 0 ? r : fd_set_nonblock(call->connection.fd, true);
+}
+
+int run_terminal(struct run *run)
+{
+	static const int more[] = { SIGWINCH, SIGCONT, SIGTSTP, -1 };
+	struct screen s = { .run = run,
+			    .is_tty = isatty(STDIN_FILENO),
+			    .to_session = BUFFER_INIT(BUFFER_MAX),
+			    .to_output = BUFFER_INIT(BUFFER_MAX),
+			    .modes = TERMINAL_MODES_INIT };
+
+	if (start(&s) < 0) {
+		report_error(&s.error);
+		return report_run_code(&s.error);
+	}
+	s.signals = signals_open(more);
+	open_output(&s);
+	take_terminal(&s);
+	loop(&s);
+	leave(&s);
+	if (s.output != STDOUT_FILENO)
+		fd_close(s.output);
+	fd_close(s.signals);
+	buffer_done(&s.to_session);
+	buffer_done(&s.to_output);
+	return s.code;
+}
