@@ -1,0 +1,91 @@
+#ifndef ISOD_LAUNCH_H
+#define ISOD_LAUNCH_H
+/*
+ * isod-launch: makes one session. Three processes come out of one program, each with a step table of its own:
+ *
+ *   outer    root in the host's namespaces: opens what the session may see. Ends as soon as pid 1 exists.
+ *   pid 1    root in new namespaces: builds the view and the network, then keeps nothing and reaps.
+ *   program  gives up everything and becomes the caller's command.
+ *
+ * One struct launch is filled from step to step; each process inherits it from the one before. A step that fails fills
+ * a struct error, the process reports it to isod and ends: there is no going on without a step.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "daemon/wire/context.h"
+#include "daemon/wire/plan.h"
+
+struct sock_filter;
+
+/* What the outer process prepared for one mount of the plan. */
+struct launch_tree {
+	int fd;      /* detached mount, or -1 where the type needs none */
+	bool is_dir; /* of a bound source */
+	bool absent; /* an optional source that does not exist */
+};
+
+/* Mounts that belong to the session alone: only in these may mount points be created. Kept open until the view is
+ * complete, because those that are read-only become so last. */
+struct launch_own {
+	int fd;
+	uint64_t mount_id;
+	bool read_only;
+	bool changed; /* holds something made for the view that the plan did not name; kept for tests */
+};
+
+struct launch {
+	const struct launch_context *context;
+	struct plan plan;
+	void *plan_block;
+	const void *ruleset;
+	size_t ruleset_len;
+	const struct sock_filter *filter;
+	size_t filter_len; /* instructions */
+
+	/* outer */
+	struct rlimit nofile;      /* as inherited; raised meanwhile, since every source is a descriptor */
+	struct launch_tree *trees; /* one for each mount of the plan */
+	gid_t project_gid;         /* the one supplementary group kept, where has_project_gid */
+	bool has_project_gid;
+	gid_t tty_gid; /* group of pty slaves */
+	int null_fd;   /* for pid 1's own 0, 1, 2 */
+
+	/* pid 1 */
+	int proc_fd; /* a procfs of the new pid namespace, not in the view */
+	int root_fd; /* the view's root */
+	int link_fd;
+	struct launch_own *own;
+	size_t n_own;
+	uint64_t *special_devices; /* st_dev of the special filesystems that belong in the view */
+	size_t n_special_devices;
+	int pty_slave;
+	int ruleset_fd; /* Landlock, or -1 */
+	int go_fd;      /* write end: the program waits for a byte on the other before it execs */
+	pid_t program;  /* as its own namespace counts; leader of a group of its own */
+};
+
+#define LAUNCH_INIT                                                                                                    \
+	{                                                                                                              \
+		.null_fd = -1, .proc_fd = -1, .root_fd = -1, .link_fd = -1, .pty_slave = -1, .ruleset_fd = -1,         \
+		.go_fd = -1                                                                                            \
+	}
+
+/* Exit statuses of the three processes where they fail; isod reads the report, these are for people with strace. */
+#define LAUNCH_EXIT_FAILED 125
+#define LAUNCH_EXIT_CANNOT_EXECUTE 126
+#define LAUNCH_EXIT_NOT_FOUND 127
+
+/* The outer process from its first instruction; pid 1 continues in launch_init_main(). Returns an exit status. */
+int launch_outer_main(struct launch *l);
+/* pid 1 of the session. */
+int launch_init_main(struct launch *l);
+/* The program's process, just after fork; report: its copy of the report pipe, go: read end. Returns only on failure.
+ */
+int launch_program_main(struct launch *l, int report, int go);
+
+#endif

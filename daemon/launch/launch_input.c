@@ -1,0 +1,180 @@
+#include "daemon/launch/launch_input.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include "base/fd.h"
+#include "base/limits.h"
+#include "daemon/launch/launch_step.h"
+#include "daemon/wire/fds.h"
+
+/* Far above the batch of one table and the largest program that the kernel takes (BPF_MAXINSNS). */
+#define RULESET_MAX (1U << 20)
+#define FILTER_MAX (4096 * sizeof(struct sock_filter))
+
+static bool is_stdio(int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return false;
+	/* A regular file could be re-opened for writing from inside through /proc/self/fd. */
+	return S_ISFIFO(st.st_mode) || (S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 3));
+}
+
+static bool is_sealed(int fd)
+{
+	return fcntl(fd, F_GET_SEALS) > 0;
+}
+
+static bool is_pipe(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode);
+}
+
+static bool is_link(int fd)
+{
+	int type = 0, domain = 0;
+	socklen_t len = sizeof(int);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) < 0 ||
+	    getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &len) < 0)
+		return false;
+	return type == SOCK_SEQPACKET && domain == AF_UNIX;
+}
+
+static bool is_folder(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* Folders for the session are made in it by name: nobody but root may have a say there. */
+static bool is_private_folder(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == 0 && (st.st_mode & 077) == 0;
+}
+
+static const struct {
+	int fd;
+	const char *name;
+	bool (*is)(int fd);
+} expected[] = {
+	{ 0, "stdin", is_stdio },
+	{ 1, "stdout", is_stdio },
+	{ 2, "stderr", is_stdio },
+	{ LAUNCH_FD_PLAN, "plan", is_sealed },
+	{ LAUNCH_FD_CONTEXT, "context", is_sealed },
+	{ LAUNCH_FD_REPORT, "report pipe", is_pipe },
+	{ LAUNCH_FD_LINK, "link", is_link },
+	{ LAUNCH_FD_RULESET, "ruleset", is_sealed },
+	{ LAUNCH_FD_SECCOMP, "seccomp filter", is_sealed },
+	{ LAUNCH_FD_ETC, "etc folder", is_folder },
+	{ LAUNCH_FD_SCRATCH, "scratch folder", is_private_folder },
+};
+
+int launch_input_descriptors(struct launch *l, struct error *e)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(expected); i++) {
+		if (!expected[i].is(expected[i].fd))
+			return error_set(e, ERROR_INTERNAL, EBADF, NULL, NULL, "The launcher's descriptor %d is no %s.",
+					 expected[i].fd, expected[i].name);
+		if (expected[i].fd > 2 && fd_set_cloexec(expected[i].fd, true) < 0)
+			return -errno;
+	}
+	l->link_fd = LAUNCH_FD_LINK;
+	return 0;
+}
+
+int launch_input_context(struct launch *l, struct error *e)
+{
+	const struct launch_context *c;
+	const void *data;
+	size_t len;
+	int r = fd_sealed_map(LAUNCH_FD_CONTEXT, sizeof(*c) + LIMIT_GROUPS * sizeof(uint32_t), &data, &len);
+
+	if (r < 0)
+		return r;
+	c = data;
+	if (len < sizeof(*c) || c->size != len || c->n_groups > LIMIT_GROUPS ||
+	    c->size != sizeof(*c) + c->n_groups * sizeof(uint32_t) || c->n_cgroups > LAUNCH_CGROUPS_MAX)
+		return error_set(e, ERROR_INTERNAL, EBADMSG, NULL, NULL, "The launcher's context has the wrong size.");
+	if (c->net_uid == 0 || c->net_gid == 0 || c->net_uid == c->uid)
+		return error_set(e, ERROR_INTERNAL, EINVAL, NULL, NULL,
+				 "The sandbox's own user must be neither root nor the caller.");
+	l->context = c;
+	return fd_close_from(LAUNCH_FD_CGROUP + (int)c->n_cgroups);
+}
+
+int launch_input_plan(struct launch *l, struct error *e)
+{
+	const void *data;
+	size_t len;
+	int r = fd_sealed_map(LAUNCH_FD_PLAN, LIMIT_PLAN, &data, &len);
+
+	if (r == 0)
+		r = plan_decode(data, len, &l->plan, &l->plan_block, e);
+	if (r < 0)
+		return r;
+	if (l->plan.uid != l->context->uid)
+		return error_set(e, ERROR_INTERNAL, EPERM, NULL, NULL, "The plan is for uid %u, the caller is uid %u.",
+				 l->plan.uid, l->context->uid);
+	l->trees = calloc(l->plan.n_mounts + 1, sizeof(*l->trees));
+	if (!l->trees)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < l->plan.n_mounts; i++)
+		l->trees[i].fd = -1;
+	return 0;
+}
+
+int launch_input_filters(struct launch *l, struct error *e)
+{
+	const void *data;
+	size_t len;
+	int r = fd_sealed_map(LAUNCH_FD_RULESET, RULESET_MAX, &l->ruleset, &l->ruleset_len);
+
+	if (r == 0)
+		r = fd_sealed_map(LAUNCH_FD_SECCOMP, FILTER_MAX, &data, &len);
+	if (r < 0)
+		return r;
+	if (len % sizeof(struct sock_filter) != 0)
+		return error_set(e, ERROR_INTERNAL, EBADMSG, NULL, NULL, "The seccomp filter has the wrong size.");
+	l->filter = data;
+	l->filter_len = len / sizeof(struct sock_filter);
+	return 0;
+}
+
+int launch_input_cgroups(struct launch *l, struct error *e)
+{
+	for (uint32_t i = 0; i < l->context->n_cgroups; i++) {
+		int fd = LAUNCH_FD_CGROUP + (int)i, r = fd_write_full(fd, "0", 1);
+
+		fd_close(fd);
+		if (r < 0)
+			return launch_step_fail(e, -r, "Is the cgroup full, or was it removed by hand?",
+						"The session's cgroup %u cannot be entered: %s.", i, strerror(-r));
+	}
+	return 0;
+}
+
+int launch_input_limits(struct launch *l, struct error *e)
+{
+	struct rlimit raised;
+
+	if (getrlimit(RLIMIT_NOFILE, &l->nofile) < 0)
+		return -errno;
+	raised = l->nofile;
+	raised.rlim_cur = raised.rlim_max;
+	return setrlimit(RLIMIT_NOFILE, &raised) < 0 ? -errno : 0;
+}

@@ -1,0 +1,193 @@
+/*
+ * pid 1's life. Messages come from isod-session alone (link_wire.h); a malformed one ends the session, as does the end
+ * of the link. Three descriptors are waited for: the link, SIGCHLD, and the grace after a hang-up.
+ */
+#include "daemon/launch/launch_loop.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/fd_pass.h"
+#include "daemon/linux/launch_pty.h"
+#include "daemon/linux/launch_who.h"
+#include "daemon/wire/link_wire.h"
+
+#define HANGUP_GRACE_SECONDS 2
+
+struct loop {
+	struct launch *launch;
+	int children; /* signalfd */
+	int grace;    /* timerfd, not armed before LINK_HANGUP */
+	bool ended;
+	int status; /* ours, once ended */
+};
+
+static int tell(struct loop *loop, const struct link_message *message)
+{
+	ssize_t n = fd_pass_send(loop->launch->link_fd, message, sizeof(*message), NULL, 0);
+
+	return n < 0 ? (int)n : 0;
+}
+
+static int tell_program(struct loop *loop, uint32_t type, uint32_t kind, int value)
+{
+	struct link_message message = { .type = type, .kind = kind, .value = value };
+
+	return tell(loop, &message);
+}
+
+static int program_changed(struct loop *loop, int status)
+{
+	if (WIFSTOPPED(status))
+		return tell_program(loop, LINK_STOPPED, EXIT_KIND_NONE, WSTOPSIG(status));
+	if (WIFCONTINUED(status))
+		return tell_program(loop, LINK_CONTINUED, EXIT_KIND_NONE, 0);
+	loop->ended = true;
+	if (WIFEXITED(status)) {
+		loop->status = WEXITSTATUS(status);
+		return tell_program(loop, LINK_EXITED, EXIT_KIND_CODE, WEXITSTATUS(status));
+	}
+	loop->status = 128 + WTERMSIG(status);
+	return tell_program(loop, LINK_EXITED, EXIT_KIND_SIGNAL, WTERMSIG(status));
+}
+
+static int on_children(struct loop *loop)
+{
+	struct signalfd_siginfo info;
+
+	/* One SIGCHLD may stand for many: what counts is what waitpid says. */
+	while (read(loop->children, &info, sizeof(info)) > 0)
+		;
+	while (!loop->ended) {
+		int status, r;
+		pid_t pid = waitpid(-1, &status, WNOHANG | WUNTRACED | WCONTINUED);
+
+		if (pid < 0 && errno == EINTR)
+			continue;
+		if (pid <= 0)
+			break;
+		/* The others are orphans that fell to pid 1. */
+		if (pid != loop->launch->program)
+			continue;
+		r = program_changed(loop, status);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int on_signal(struct loop *loop, const struct link_message *m)
+{
+	if (m->value < 1 || m->value >= NSIG)
+		return -EBADMSG;
+	kill(-launch_pty_group(loop->launch), m->value);
+	return 0;
+}
+
+static int on_continue(struct loop *loop, const struct link_message *m)
+{
+	launch_pty_foreground(loop->launch);
+	kill(-loop->launch->program, SIGCONT);
+	return 0;
+}
+
+static int on_who(struct loop *loop, const struct link_message *m)
+{
+	struct link_message answer = { .type = LINK_OWNER, .query = m->query };
+
+	launch_who_find(m->family, m->port, m->address, &answer.value, answer.text, sizeof(answer.text));
+	return tell(loop, &answer);
+}
+
+static int on_hangup(struct loop *loop, const struct link_message *m)
+{
+	struct itimerspec grace = { .it_value.tv_sec = HANGUP_GRACE_SECONDS };
+
+	kill(-1, SIGHUP);
+	/* A stopped process takes its hang-up when it runs again. */
+	kill(-1, SIGCONT);
+	return timerfd_settime(loop->grace, 0, &grace, NULL) < 0 ? -errno : 0;
+}
+
+static const struct {
+	uint32_t type;
+	int (*run)(struct loop *loop, const struct link_message *m);
+} requests[] = {
+	{ LINK_SIGNAL, on_signal },
+	{ LINK_CONTINUE, on_continue },
+	{ LINK_WHO, on_who },
+	{ LINK_HANGUP, on_hangup },
+};
+
+static int on_link(struct loop *loop)
+{
+	struct link_message message;
+	size_t no_fds = 0;
+	ssize_t n = fd_pass_receive(loop->launch->link_fd, &message, sizeof(message), NULL, &no_fds);
+
+	if (n <= 0)
+		return n == 0 ? -ECONNRESET : (int)n;
+	if (n != sizeof(message))
+		return -EBADMSG;
+	for (size_t i = 0; i < ARRAY_SIZE(requests); i++)
+		if (requests[i].type == message.type)
+			return requests[i].run(loop, &message);
+	return -EBADMSG;
+}
+
+static int on_grace(struct loop *loop)
+{
+	uint64_t times;
+
+	if (read(loop->grace, &times, sizeof(times)) > 0)
+		kill(-1, SIGKILL);
+	return 0;
+}
+
+static int loop_open(struct loop *loop)
+{
+	sigset_t children;
+
+	sigemptyset(&children);
+	sigaddset(&children, SIGCHLD);
+	loop->children = signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (loop->children < 0)
+		return -errno;
+	loop->grace = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	return loop->grace < 0 ? -errno : 0;
+}
+
+int launch_loop_run(struct launch *l)
+{
+	struct loop loop = { .launch = l, .children = -1, .grace = -1, .status = LAUNCH_EXIT_FAILED };
+	int r = loop_open(&loop);
+
+	while (r == 0 && !loop.ended) {
+		struct pollfd fds[] = {
+			{ .fd = loop.children, .events = POLLIN },
+			{ .fd = l->link_fd, .events = POLLIN },
+			{ .fd = loop.grace, .events = POLLIN },
+		};
+
+		if (poll(fds, ARRAY_SIZE(fds), -1) < 0) {
+			if (errno != EINTR)
+				r = -errno;
+			continue;
+		}
+		if (fds[0].revents)
+			r = on_children(&loop);
+		if (r == 0 && fds[1].revents && !loop.ended)
+			r = on_link(&loop);
+		if (r == 0 && fds[2].revents)
+			r = on_grace(&loop);
+	}
+	return loop.status;
+}

@@ -1,0 +1,160 @@
+/* The end of the view: it becomes the only one, and read-only where it is to be. */
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/sysmacros.h>
+
+#include "base/fd.h"
+#include "daemon/launch/launch_step.h"
+#include "daemon/linux/launch_mount.h"
+#include "daemon/linux/launch_place.h"
+#include "daemon/linux/launch_source.h"
+#include "daemon/linux/launch_sys.h"
+#include "daemon/linux/launch_view.h"
+
+#define MOUNTINFO_MAX (8U << 20)
+
+int launch_view_pivot(struct launch *l, struct error *e)
+{
+	struct stat wanted, got;
+	int r;
+
+	if (fchdir(l->root_fd) < 0)
+		return -errno;
+	/* Both in one place: the old root ends up over the new one and is taken off again. */
+	r = launch_sys_pivot_root(".", ".");
+	if (r < 0)
+		return launch_step_fail(e, -r, r == -EINVAL ? "The host's root must not be the initial ramfs." : NULL,
+					"The view cannot become the root: %s.", strerror(-r));
+	r = launch_sys_umount(".", LAUNCH_SYS_DETACH);
+	if (r < 0)
+		return launch_step_fail(e, -r, NULL, "The host's tree cannot be taken off: %s.", strerror(-r));
+	if (chdir("/") < 0 || stat("/", &got) < 0 || fstat(l->root_fd, &wanted) < 0)
+		return -errno;
+	if (got.st_dev != wanted.st_dev || got.st_ino != wanted.st_ino)
+		return launch_step_fail(e, EXDEV, NULL, "The root is not the one that was made.");
+	return 0;
+}
+
+static bool is_own_device(const struct launch *l, unsigned major_number, unsigned minor_number)
+{
+	for (size_t i = 0; i < l->n_special_devices; i++)
+		if (l->special_devices[i] == makedev(major_number, minor_number))
+			return true;
+	return false;
+}
+
+/* The kernel writes blank, tab, newline and backslash as three octal digits. In place. */
+static void unescape(char *text)
+{
+	char *to = text;
+
+	for (; *text; text++) {
+		if (text[0] == '\\' && isdigit((unsigned char)text[1]) && isdigit((unsigned char)text[2]) &&
+		    isdigit((unsigned char)text[3])) {
+			*to++ = (char)((text[1] - '0') << 6 | (text[2] - '0') << 3 | (text[3] - '0'));
+			text += 3;
+		} else {
+			*to++ = *text;
+		}
+	}
+	*to = '\0';
+}
+
+static int cover(struct launch *l, const char *path, struct error *e)
+{
+	struct launch_mount_tmpfs empty = { .mode = 0, .attributes = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID };
+	_cleanup_close_ int place = launch_sys_openat2(l->root_fd, path, O_PATH | O_NOFOLLOW | O_CLOEXEC,
+						       RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS);
+	_cleanup_close_ int mount = -1;
+	struct stat st;
+	int r;
+
+	if (place < 0)
+		return launch_step_fail(e, -place, NULL, "%s is a file system of the kernel and cannot be covered: %s.",
+					path, strerror(-place));
+	if (fstat(place, &st) < 0)
+		return -errno;
+	if (!S_ISDIR(st.st_mode))
+		return error_set(e, ERROR_REFUSED, EPERM, NULL, "Deny that path, or allow less around it.",
+				 "%s is a mounted file of the kernel, which a sandbox must not share.", path);
+	mount = launch_mount_tmpfs(&empty);
+	if (mount < 0)
+		return mount;
+	r = launch_sys_move_mount(mount, place);
+	return r;
+}
+
+/* One line of mountinfo: "id parent major:minor root mount-point options [tags] - type source options". */
+static int check_line(struct launch *l, char *line, struct error *e)
+{
+	unsigned major_number, minor_number;
+	char *dash = strstr(line, " - "), *type, *save = NULL, *field = NULL;
+
+	if (!dash || sscanf(line, "%*u %*u %u:%u", &major_number, &minor_number) != 2)
+		return -EBADMSG;
+	*dash = '\0';
+	type = dash + 3;
+	type[strcspn(type, " ")] = '\0';
+	if (!launch_source_is_special_type(type) || is_own_device(l, major_number, minor_number))
+		return 0;
+	field = strtok_r(line, " ", &save);
+	for (int i = 0; i < 4 && field; i++)
+		field = strtok_r(NULL, " ", &save);
+	if (!field)
+		return -EBADMSG;
+	unescape(field);
+	return cover(l, field, e);
+}
+
+int launch_view_foreign(struct launch *l, struct error *e)
+{
+	_cleanup_close_ int fd = openat(l->proc_fd, "self/mountinfo", O_RDONLY | O_CLOEXEC);
+	_cleanup_free_ char *text = NULL;
+	char *line, *save = NULL;
+	size_t len;
+	int r;
+
+	if (fd < 0)
+		return -errno;
+	r = fd_read_file(fd, MOUNTINFO_MAX, &text, &len);
+	if (r < 0)
+		return r;
+	for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		r = check_line(l, line, e);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+int launch_view_seal(struct launch *l, struct error *e)
+{
+	for (size_t i = 0; i < l->n_own; i++) {
+		struct statvfs fs;
+		int r;
+
+		if (l->own[i].read_only) {
+			r = launch_sys_mount_set(l->own[i].fd, 0, MOUNT_ATTR_RDONLY, 0);
+			if (r < 0)
+				return r;
+			if (fstatvfs(l->own[i].fd, &fs) < 0)
+				return -errno;
+			if (!(fs.f_flag & ST_RDONLY))
+				return launch_step_fail(e, EROFS, NULL, "A mount of the view stays writable.");
+		}
+		l->own[i].fd = fd_close(l->own[i].fd);
+	}
+	return 0;
+}
+
+int launch_view_hostname(struct launch *l, struct error *e)
+{
+	if (sethostname(l->plan.hostname, strlen(l->plan.hostname)) < 0)
+		return -errno;
+	/* The host's NIS name is inherited otherwise. */
+	return setdomainname("(none)", 6) < 0 ? -errno : 0;
+}

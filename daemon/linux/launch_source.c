@@ -1,0 +1,286 @@
+#include "daemon/linux/launch_source.h"
+
+#include <grp.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/fsuid.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/sysmacros.h>
+
+#include "base/fd.h"
+#include "daemon/launch/launch_step.h"
+#include "daemon/linux/launch_sys.h"
+#include "daemon/wire/fds.h"
+
+/* Not in the headers of every supported system. */
+#ifndef MQUEUE_MAGIC
+#define MQUEUE_MAGIC 0x19800202
+#endif
+#ifndef CONFIGFS_MAGIC
+#define CONFIGFS_MAGIC 0x62656570
+#endif
+#ifndef FUSE_CTL_SUPER_MAGIC
+#define FUSE_CTL_SUPER_MAGIC 0x65735543
+#endif
+
+static const struct {
+	uint64_t magic;
+	const char *type;
+} special[] = {
+	{ PROC_SUPER_MAGIC, "proc" },        { SYSFS_MAGIC, "sysfs" },           { CGROUP_SUPER_MAGIC, "cgroup" },
+	{ CGROUP2_SUPER_MAGIC, "cgroup2" },  { DEVPTS_SUPER_MAGIC, "devpts" },   { DEBUGFS_MAGIC, "debugfs" },
+	{ TRACEFS_MAGIC, "tracefs" },        { SECURITYFS_MAGIC, "securityfs" }, { BPF_FS_MAGIC, "bpf" },
+	{ EFIVARFS_MAGIC, "efivarfs" },      { SELINUX_MAGIC, "selinuxfs" },     { NSFS_MAGIC, "nsfs" },
+	{ BINFMTFS_MAGIC, "binfmt_misc" },   { MQUEUE_MAGIC, "mqueue" },         { CONFIGFS_MAGIC, "configfs" },
+	{ PIPEFS_MAGIC, "pipefs" },          { SOCKFS_MAGIC, "sockfs" },         { PSTOREFS_MAGIC, "pstore" },
+	{ FUSE_CTL_SUPER_MAGIC, "fusectl" },
+};
+
+bool launch_source_is_special(uint64_t magic)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(special); i++)
+		if (special[i].magic == magic)
+			return true;
+	return false;
+}
+
+bool launch_source_is_special_type(const char *type)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(special); i++)
+		if (strcmp(special[i].type, type) == 0)
+			return true;
+	return false;
+}
+
+/* setfsuid and setfsgid report nothing: a second call, which changes nothing, tells whether the first one did. */
+static int become_fs(uid_t uid, gid_t gid)
+{
+	setfsgid(gid);
+	setfsuid(uid);
+	if ((gid_t)setfsgid((gid_t)-1) != gid || (uid_t)setfsuid((uid_t)-1) != uid)
+		return -EPERM;
+	return 0;
+}
+
+static int become_caller(const struct launch_context *c)
+{
+	_Static_assert(sizeof(gid_t) == sizeof(c->groups[0]), "groups are passed as they came");
+	if (setgroups(c->n_groups, c->groups) < 0)
+		return -errno;
+	/* Where the caller is not root, this also takes the capabilities off that override file permissions. */
+	return become_fs(c->uid, c->gid);
+}
+
+static int become_root(void)
+{
+	if (setgroups(0, NULL) < 0)
+		return -errno;
+	return become_fs(0, 0);
+}
+
+static int source_error(struct error *e, const struct launch *l, const struct plan_mount *m, int r)
+{
+	bool caller = r == -ENOENT || r == -ENOTDIR || r == -EACCES || r == -ELOOP || r == -ENAMETOOLONG;
+
+	return error_set(e, caller ? ERROR_INVALID : ERROR_SANDBOX_UNAVAILABLE, -r, NULL,
+			 r == -EMFILE ? "Raise the limit of open files of isod (LimitNOFILE)." : NULL,
+			 "%s cannot be opened with the rights of uid %u: %s.", m->source, l->context->uid,
+			 strerror(-r));
+}
+
+/* The descriptor is the file that will be seen; its path is never looked up again. */
+static int open_source(const struct plan_mount *m)
+{
+	uint64_t flags = O_PATH | O_CLOEXEC | (m->flags & PLAN_FOLLOW ? 0 : O_NOFOLLOW);
+
+	return launch_sys_openat2(AT_FDCWD, m->source, flags, RESOLVE_NO_MAGICLINKS);
+}
+
+static int check_source(struct launch *l, const struct plan_mount *m, struct launch_tree *t, struct error *e)
+{
+	struct stat st;
+	struct statfs fs;
+
+	if (fstat(t->fd, &st) < 0 || fstatfs(t->fd, &fs) < 0)
+		return -errno;
+	if (S_ISLNK(st.st_mode))
+		return source_error(e, l, m, -ELOOP);
+	if (launch_source_is_special((uint64_t)fs.f_type))
+		return error_set(e, ERROR_REFUSED, EPERM, NULL, NULL,
+				 "%s is part of a file system of the kernel, which a sandbox must not share.",
+				 m->source);
+	/* /dev/null covers a file: it cannot be opened there, since nothing in the view acts as a device. */
+	if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode) && !S_ISSOCK(st.st_mode) &&
+	    !(S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 3)))
+		return error_set(e, ERROR_REFUSED, EPERM, NULL, NULL, "%s is neither a file nor a folder nor a socket.",
+				 m->source);
+	t->is_dir = S_ISDIR(st.st_mode);
+	if (!(m->flags & PLAN_PROJECT) || st.st_gid == l->context->gid)
+		return 0;
+	for (uint32_t i = 0; i < l->context->n_groups && !l->has_project_gid; i++)
+		if (l->context->groups[i] == st.st_gid) {
+			l->project_gid = st.st_gid;
+			l->has_project_gid = true;
+		}
+	return 0;
+}
+
+static int open_sources(struct launch *l, struct error *e)
+{
+	for (uint32_t i = 0; i < l->plan.n_mounts; i++) {
+		const struct plan_mount *m = &l->plan.mounts[i];
+		struct launch_tree *t = &l->trees[i];
+		int r;
+
+		if (m->type != PLAN_MOUNT_BIND)
+			continue;
+		r = open_source(m);
+		if (m->flags & PLAN_OPTIONAL && (r == -ENOENT || r == -ENOTDIR || r == -EACCES)) {
+			t->absent = true;
+			continue;
+		}
+		if (r < 0)
+			return source_error(e, l, m, r);
+		t->fd = r;
+		r = check_source(l, m, t, e);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+int launch_source_open(struct launch *l, struct error *e)
+{
+	int r = become_caller(l->context);
+
+	if (r < 0)
+		return launch_step_fail(e, -r, "isod needs CAP_SETUID and CAP_SETGID.",
+					"The rights of uid %u cannot be taken on to open files: %s.", l->context->uid,
+					strerror(-r));
+	r = open_sources(l, e);
+	if (r < 0)
+		return r;
+	return become_root();
+}
+
+static uint64_t attributes(uint32_t flags)
+{
+	return MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (flags & PLAN_READ_ONLY ? MOUNT_ATTR_RDONLY : 0) |
+	       (flags & PLAN_NOEXEC ? MOUNT_ATTR_NOEXEC : 0);
+}
+
+/* Replaces an O_PATH descriptor by a detached, private copy of the mounts below it. */
+static int clone_tree(int *fd, bool recursive, uint64_t attrs)
+{
+	unsigned deep = recursive ? AT_RECURSIVE : 0;
+	int r, tree = launch_sys_open_tree(*fd, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | deep);
+
+	if (tree < 0)
+		return tree;
+	fd_close(*fd);
+	*fd = tree;
+	r = launch_sys_mount_set(tree, deep, attrs, MS_PRIVATE);
+	return r;
+}
+
+int launch_source_clone(struct launch *l, struct error *e)
+{
+	for (uint32_t i = 0; i < l->plan.n_mounts; i++) {
+		const struct plan_mount *m = &l->plan.mounts[i];
+		int r;
+
+		if (m->type != PLAN_MOUNT_BIND || l->trees[i].absent)
+			continue;
+		r = clone_tree(&l->trees[i].fd, l->trees[i].is_dir, attributes(m->flags));
+		if (r < 0)
+			return launch_step_fail(e, -r, "Linux 5.14 or later and CAP_SYS_ADMIN are needed.",
+						"A mount of %s cannot be made: %s.", m->source, strerror(-r));
+	}
+	return 0;
+}
+
+static int etc_overlay(void)
+{
+	_cleanup_close_ int fs = launch_sys_fsopen("overlay");
+	char layers[64];
+	int r;
+
+	if (fs < 0)
+		return fs;
+	snprintf(layers, sizeof(layers), "/proc/self/fd/%d:/etc", LAUNCH_FD_ETC);
+	r = launch_sys_fsconfig_string(fs, "lowerdir", layers);
+	if (r == 0)
+		r = launch_sys_fsconfig_create(fs);
+	if (r < 0)
+		return r;
+	return launch_sys_fsmount(fs, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+}
+
+int launch_source_etc(struct launch *l, struct error *e)
+{
+	for (uint32_t i = 0; i < l->plan.n_mounts; i++) {
+		if (l->plan.mounts[i].type != PLAN_MOUNT_ETC)
+			continue;
+		l->trees[i].fd = etc_overlay();
+		if (l->trees[i].fd < 0)
+			return launch_step_fail(e, -l->trees[i].fd, "The kernel needs overlayfs (modprobe overlay).",
+						"The view's own /etc cannot be made: %s.", strerror(-l->trees[i].fd));
+	}
+	return 0;
+}
+
+static int scratch_folder(const struct launch *l, const struct plan_mount *m, uint32_t index)
+{
+	_cleanup_close_ int fd = -1;
+	char name[16];
+	int r;
+
+	snprintf(name, sizeof(name), "%u", index);
+	if (mkdirat(LAUNCH_FD_SCRATCH, name, 0700) < 0)
+		return -errno;
+	fd = openat(LAUNCH_FD_SCRATCH, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (m->flags & PLAN_OWNED && fchown(fd, l->context->uid, l->context->gid) < 0)
+		return -errno;
+	if (fchmod(fd, m->mode) < 0)
+		return -errno;
+	/* Read-only is for later, since mount points may have to be made in it. */
+	r = clone_tree(&fd, false, attributes(m->flags & ~(uint32_t)PLAN_READ_ONLY));
+	return r < 0 ? r : take_fd(&fd);
+}
+
+int launch_source_scratch(struct launch *l, struct error *e)
+{
+	for (uint32_t i = 0; i < l->plan.n_mounts; i++) {
+		if (l->plan.mounts[i].type != PLAN_MOUNT_SCRATCH)
+			continue;
+		l->trees[i].fd = scratch_folder(l, &l->plan.mounts[i], i);
+		if (l->trees[i].fd < 0)
+			return launch_step_fail(e, -l->trees[i].fd, NULL,
+						"The folder for %s cannot be made on disk: %s.",
+						l->plan.mounts[i].target, strerror(-l->trees[i].fd));
+	}
+	return 0;
+}
+
+int launch_source_own(struct launch *l, struct error *e)
+{
+	struct stat st;
+
+	l->null_fd = open("/dev/null", O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	if (l->null_fd < 0)
+		return -errno;
+	/* The group "tty", without reading a group file: udev gives it to this node on every distribution. Where the
+	 * node has no group, slaves belong to the caller's. */
+	l->tty_gid = stat("/dev/tty", &st) == 0 && st.st_gid != 0 ? st.st_gid : l->context->gid;
+	fd_close(LAUNCH_FD_PLAN);
+	fd_close(LAUNCH_FD_CONTEXT);
+	fd_close(LAUNCH_FD_RULESET);
+	fd_close(LAUNCH_FD_SECCOMP);
+	fd_close(LAUNCH_FD_ETC);
+	fd_close(LAUNCH_FD_SCRATCH);
+	return 0;
+}

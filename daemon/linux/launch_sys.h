@@ -1,0 +1,88 @@
+#ifndef ISOD_LINUX_LAUNCH_SYS_H
+#define ISOD_LINUX_LAUNCH_SYS_H
+/*
+ * The mount calls that the C library of a supported system may not have yet (glibc 2.35 has none of them), straight
+ * from the kernel's own headers; <sys/mount.h> clashes with those and is not used. All return a value or -errno.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/mount.h>
+#include <linux/openat2.h>
+#include <linux/sched.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define LAUNCH_SYS_DETACH 2 /* MNT_DETACH */
+
+static inline int launch_sys_result(long r)
+{
+	return r < 0 ? -errno : (int)r;
+}
+
+static inline int launch_sys_open_tree(int dir, const char *path, unsigned flags)
+{
+	return launch_sys_result(syscall(SYS_open_tree, dir, path, flags));
+}
+
+/* Attaches the detached mount at the very place that target is open on. */
+static inline int launch_sys_move_mount(int mount, int target)
+{
+	return launch_sys_result(
+		syscall(SYS_move_mount, mount, "", target, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH));
+}
+
+static inline int launch_sys_fsopen(const char *type)
+{
+	return launch_sys_result(syscall(SYS_fsopen, type, FSOPEN_CLOEXEC));
+}
+
+static inline int launch_sys_fsconfig_string(int fs, const char *key, const char *value)
+{
+	return launch_sys_result(syscall(SYS_fsconfig, fs, FSCONFIG_SET_STRING, key, value, 0));
+}
+
+static inline int launch_sys_fsconfig_create(int fs)
+{
+	return launch_sys_result(syscall(SYS_fsconfig, fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0));
+}
+
+/* attributes: MOUNT_ATTR_* */
+static inline int launch_sys_fsmount(int fs, unsigned attributes)
+{
+	return launch_sys_result(syscall(SYS_fsmount, fs, FSMOUNT_CLOEXEC, attributes));
+}
+
+/* flags: AT_RECURSIVE or 0; propagation: MS_PRIVATE or 0 */
+static inline int launch_sys_mount_set(int mount, unsigned flags, uint64_t attributes, uint64_t propagation)
+{
+	struct mount_attr attr = { .attr_set = attributes, .propagation = propagation };
+
+	return launch_sys_result(syscall(SYS_mount_setattr, mount, "", AT_EMPTY_PATH | flags, &attr, sizeof(attr)));
+}
+
+static inline int launch_sys_openat2(int dir, const char *path, uint64_t flags, uint64_t resolve)
+{
+	struct open_how how = { .flags = flags, .resolve = resolve };
+
+	return launch_sys_result(syscall(SYS_openat2, dir, path, &how, sizeof(how)));
+}
+
+static inline pid_t launch_sys_clone3(uint64_t flags)
+{
+	struct clone_args args = { .flags = flags };
+
+	return launch_sys_result(syscall(SYS_clone3, &args, sizeof(args)));
+}
+
+static inline int launch_sys_pivot_root(const char *new_root, const char *put_old)
+{
+	return launch_sys_result(syscall(SYS_pivot_root, new_root, put_old));
+}
+
+static inline int launch_sys_umount(const char *path, int flags)
+{
+	return launch_sys_result(syscall(SYS_umount2, path, flags));
+}
+
+#endif

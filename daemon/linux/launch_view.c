@@ -1,0 +1,188 @@
+/*
+ * Stage "view". pid 1, root, in namespaces of its own.
+ *   keeps      root over its own mount namespace; the detached mounts that the outer process opened.
+ *   gives up   the host's tree, at the end of it.
+ *   must not   resolve a path of the plan in the host's tree; make anything in a folder of the host.
+ */
+#include "daemon/linux/launch_view.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/fd.h"
+#include "daemon/launch/launch_step.h"
+#include "daemon/linux/launch_mount.h"
+#include "daemon/linux/launch_place.h"
+#include "daemon/linux/launch_sys.h"
+
+/* Own mounts and special file systems that one mount of a plan can stand for: /dev has a tmpfs, shm and devpts. */
+#define PER_MOUNT 3
+/* Folders, links and empty mount points: a few KiB for thousands of them. */
+#define ROOT_SIZE (16U << 20)
+
+int launch_view_proc(struct launch *l, struct error *e)
+{
+	l->own = calloc((l->plan.n_mounts + 1) * PER_MOUNT, sizeof(*l->own));
+	l->special_devices = calloc((l->plan.n_mounts + 1) * PER_MOUNT, sizeof(*l->special_devices));
+	if (!l->own || !l->special_devices)
+		return -ENOMEM;
+	l->proc_fd = launch_mount_proc();
+	return l->proc_fd < 0 ? l->proc_fd : 0;
+}
+
+int launch_view_private(struct launch *l, struct error *e)
+{
+	_cleanup_close_ int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	return root < 0 ? -errno : launch_sys_mount_set(root, AT_RECURSIVE, 0, MS_PRIVATE);
+}
+
+int launch_view_root(struct launch *l, struct error *e)
+{
+	struct launch_mount_tmpfs options = { .mode = 0755,
+					      .size = ROOT_SIZE,
+					      .attributes = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC };
+	_cleanup_close_ int slash = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int r;
+
+	if (slash < 0)
+		return -errno;
+	l->root_fd = launch_mount_tmpfs(&options);
+	if (l->root_fd < 0)
+		return l->root_fd;
+	/* Over the host's root, which stays our own root until the pivot: what is stacked there is reached only
+	 * through the descriptor. */
+	r = launch_sys_move_mount(l->root_fd, slash);
+	return r < 0 ? r : launch_place_own(l, l->root_fd, true);
+}
+
+int launch_view_special(struct launch *l, int mount)
+{
+	struct stat st;
+
+	if (fstat(mount, &st) < 0)
+		return -errno;
+	l->special_devices[l->n_special_devices++] = st.st_dev;
+	return 0;
+}
+
+static int attach(struct launch *l, const struct plan_mount *m, int mount, bool is_dir, struct error *e)
+{
+	_cleanup_close_ int place = launch_place_open(l, m->target, is_dir, e);
+	int r;
+
+	if (place < 0)
+		return place;
+	r = launch_sys_move_mount(mount, place);
+	if (r < 0)
+		return launch_step_fail(e, -r, NULL, "%s cannot be mounted: %s.", m->target, strerror(-r));
+	return 0;
+}
+
+static int mount_tree(struct launch *l, const struct plan_mount *m, struct launch_tree *t, struct error *e)
+{
+	if (t->absent)
+		return 0;
+	return attach(l, m, t->fd, t->is_dir, e);
+}
+
+static int mount_etc(struct launch *l, const struct plan_mount *m, struct launch_tree *t, struct error *e)
+{
+	return attach(l, m, t->fd, true, e);
+}
+
+static int mount_scratch(struct launch *l, const struct plan_mount *m, struct launch_tree *t, struct error *e)
+{
+	int r = attach(l, m, t->fd, true, e);
+
+	return r < 0 ? r : launch_place_own(l, t->fd, m->flags & PLAN_READ_ONLY);
+}
+
+static int mount_tmpfs(struct launch *l, const struct plan_mount *m, struct launch_tree *t, struct error *e)
+{
+	bool owned = m->flags & PLAN_OWNED;
+	struct launch_mount_tmpfs options = {
+		.mode = m->mode,
+		.size = m->size,
+		.uid = owned ? l->context->uid : 0,
+		.gid = owned ? l->context->gid : 0,
+		.attributes = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (m->flags & PLAN_NOEXEC ? MOUNT_ATTR_NOEXEC : 0),
+	};
+	int r;
+
+	t->fd = launch_mount_tmpfs(&options);
+	if (t->fd < 0)
+		return t->fd;
+	r = attach(l, m, t->fd, true, e);
+	return r < 0 ? r : launch_place_own(l, t->fd, m->flags & PLAN_READ_ONLY);
+}
+
+static int mount_kernel(struct launch *l, const struct plan_mount *m, struct launch_tree *t, struct error *e)
+{
+	_cleanup_close_ int place = launch_place_open(l, m->target, true, e);
+
+	if (place < 0)
+		return place;
+	switch (m->type) {
+	case PLAN_MOUNT_PROC:
+		return launch_proc_attach(l, place, e);
+	case PLAN_MOUNT_SYS:
+		return launch_proc_attach_sys(l, place, e);
+	default:
+		return launch_dev_attach(l, place, e);
+	}
+}
+
+static int make_dir(struct launch *l, const struct plan_mount *m, struct launch_tree *t, struct error *e)
+{
+	_cleanup_close_ int place = launch_place_open(l, m->target, true, e), dir = -1;
+
+	if (place < 0)
+		return place;
+	if (!launch_place_is_own(l, place))
+		return launch_step_fail(e, EROFS, NULL, "%s is a folder of the host and stays as it is.", m->target);
+	dir = openat(place, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0)
+		return -errno;
+	if (m->flags & PLAN_OWNED && fchown(dir, l->context->uid, l->context->gid) < 0)
+		return -errno;
+	return fchmod(dir, m->mode) < 0 ? -errno : 0;
+}
+
+static int make_link(struct launch *l, const struct plan_mount *m, struct launch_tree *t, struct error *e)
+{
+	const char *name;
+	_cleanup_close_ int parent = launch_place_parent(l, m->target, &name, e);
+	struct stat st;
+
+	if (parent < 0)
+		return parent;
+	if (!launch_place_is_own(l, parent))
+		return launch_step_fail(e, EROFS, NULL, "The link %s would lie in a folder of the host.", m->target);
+	if (symlinkat(m->source, parent, name) < 0)
+		return launch_step_fail(e, errno, NULL, "The link %s cannot be made: %s.", m->target, strerror(errno));
+	if (fstat(parent, &st) < 0 || fchownat(parent, name, st.st_uid, st.st_gid, AT_SYMLINK_NOFOLLOW) < 0)
+		return -errno;
+	return 0;
+}
+
+static int (*const kinds[])(struct launch *, const struct plan_mount *, struct launch_tree *, struct error *) = {
+	[PLAN_MOUNT_BIND] = mount_tree,       [PLAN_MOUNT_TMPFS] = mount_tmpfs, [PLAN_MOUNT_PROC] = mount_kernel,
+	[PLAN_MOUNT_DEV] = mount_kernel,      [PLAN_MOUNT_SYS] = mount_kernel,  [PLAN_MOUNT_ETC] = mount_etc,
+	[PLAN_MOUNT_SCRATCH] = mount_scratch, [PLAN_MAKE_DIR] = make_dir,       [PLAN_MAKE_LINK] = make_link,
+};
+_Static_assert(ARRAY_SIZE(kinds) == PLAN_MOUNT_TYPE_END, "one function a type");
+
+int launch_view_mounts(struct launch *l, struct error *e)
+{
+	for (uint32_t i = 0; i < l->plan.n_mounts; i++) {
+		const struct plan_mount *m = &l->plan.mounts[i];
+		int r = kinds[m->type](l, m, &l->trees[i], e);
+
+		if (r < 0)
+			return launch_step_fail(e, -r, NULL, "%s cannot be made in the view: %s.", m->target,
+						strerror(-r));
+		l->trees[i].fd = fd_close(l->trees[i].fd);
+	}
+	return 0;
+}

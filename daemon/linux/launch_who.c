@@ -1,0 +1,186 @@
+#include "daemon/linux/launch_who.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "base/limits.h"
+
+/* A session that has more than that gets no name for its connections. */
+#define TABLE_MAX (1U << 20)
+#define PROCESSES_MAX 4096
+#define DESCRIPTORS_MAX 65536
+
+/* The kernel prints addresses as 32-bit words in its own byte order. */
+static void address_text(uint16_t family, const uint8_t address[16], bool mapped, char *text, size_t size)
+{
+	static const uint8_t prefix[12] = { [10] = 0xff, [11] = 0xff };
+	uint8_t bytes[16];
+	uint32_t words[4];
+
+	if (family == AF_INET && !mapped) {
+		memcpy(words, address, 4);
+		snprintf(text, size, "%08X", words[0]);
+		return;
+	}
+	if (mapped) {
+		memcpy(bytes, prefix, sizeof(prefix));
+		memcpy(bytes + sizeof(prefix), address, 4);
+	} else {
+		memcpy(bytes, address, sizeof(bytes));
+	}
+	memcpy(words, bytes, sizeof(words));
+	snprintf(text, size, "%08X%08X%08X%08X", words[0], words[1], words[2], words[3]);
+}
+
+static uint64_t find_inode(const char *table, const char *local)
+{
+	size_t len = strlen(local);
+
+	/* "  sl: local remote st tx:rx tr:when retrnsmt uid timeout inode ..." */
+	for (const char *line = table; line; line = strchr(line, '\n')) {
+		const char *colon;
+		uint64_t inode;
+
+		line += *line == '\n';
+		colon = strchr(line, ':');
+		if (!colon)
+			break;
+		if (strncmp(colon + 1 + strspn(colon + 1, " "), local, len) != 0)
+			continue;
+		if (sscanf(colon + 1, " %*s %*s %*s %*s %*s %*s %*s %*s %" SCNu64, &inode) == 1 && inode != 0)
+			return inode;
+	}
+	return 0;
+}
+
+static uint64_t inode_in(const char *table, uint16_t family, uint16_t port, const uint8_t address[16], bool mapped)
+{
+	char local[48];
+	size_t len;
+
+	address_text(family, address, mapped, local, sizeof(local));
+	len = strlen(local);
+	snprintf(local + len, sizeof(local) - len, ":%04X ", port);
+	return find_inode(table, local);
+}
+
+uint64_t launch_who_inode(const char *table, uint16_t family, uint16_t port, const uint8_t address[16])
+{
+	return inode_in(table, family, port, address, false);
+}
+
+static uint64_t inode_of(const char *path, uint16_t family, uint16_t port, const uint8_t address[16], bool mapped)
+{
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	_cleanup_free_ char *table = NULL;
+	size_t len;
+
+	if (fd < 0 || fd_read_file(fd, TABLE_MAX, &table, &len) < 0)
+		return 0;
+	return inode_in(table, family, port, address, mapped);
+}
+
+/* True where /proc/PID/fd has the socket. *budget counts the descriptors looked at. */
+static bool has_socket(int proc, const char *pid, const char *wanted, unsigned *budget)
+{
+	char path[300], link[64];
+	_cleanup_closedir_ DIR *dir = NULL;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/fd", pid);
+	fd = openat(proc, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	dir = fdopendir(fd);
+	if (!dir) {
+		fd_close(fd);
+		return false;
+	}
+	for (struct dirent *d; *budget > 0 && (d = readdir(dir));) {
+		ssize_t n = readlinkat(fd, d->d_name, link, sizeof(link) - 1);
+
+		(*budget)--;
+		if (n <= 0)
+			continue;
+		link[n] = '\0';
+		if (strcmp(link, wanted) == 0)
+			return true;
+	}
+	return false;
+}
+
+void launch_who_escape(const char *name, char *text, size_t size)
+{
+	size_t len = strlen(name), at = 0;
+
+	if (len >= size)
+		name += len - (size - 1);
+	for (; name[at]; at++)
+		text[at] = name[at] >= 0x20 && name[at] < 0x7f ? name[at] : '?';
+	text[at] = '\0';
+}
+
+static void name_of(int proc, const char *pid, char *text, size_t size)
+{
+	char path[300], name[LIMIT_PATH];
+	_cleanup_close_ int fd = -1;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "%s/exe", pid);
+	n = readlinkat(proc, path, name, sizeof(name) - 1);
+	if (n <= 0) {
+		snprintf(path, sizeof(path), "%s/comm", pid);
+		fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
+		n = fd < 0 ? 0 : fd_read_full(fd, name, sizeof(name) - 1);
+		if (n > 0 && name[n - 1] == '\n')
+			n--;
+	}
+	name[n > 0 ? n : 0] = '\0';
+	launch_who_escape(name, text, size);
+}
+
+static void find_owner(uint64_t inode, int32_t *ret_pid, char *text, size_t size)
+{
+	unsigned processes = PROCESSES_MAX, descriptors = DESCRIPTORS_MAX;
+	_cleanup_closedir_ DIR *dir = opendir("/proc");
+	char wanted[64];
+
+	if (!dir)
+		return;
+	snprintf(wanted, sizeof(wanted), "socket:[%" PRIu64 "]", inode);
+	for (struct dirent *d; processes > 0 && descriptors > 0 && (d = readdir(dir));) {
+		if (!isdigit((unsigned char)d->d_name[0]))
+			continue;
+		processes--;
+		if (!has_socket(dirfd(dir), d->d_name, wanted, &descriptors))
+			continue;
+		*ret_pid = (int32_t)strtol(d->d_name, NULL, 10);
+		name_of(dirfd(dir), d->d_name, text, size);
+		return;
+	}
+}
+
+void launch_who_find(uint16_t family, uint16_t port, const uint8_t address[16], int32_t *ret_pid, char *text,
+		     size_t size)
+{
+	uint64_t inode = 0;
+
+	*ret_pid = 0;
+	text[0] = '\0';
+	if (family == AF_INET)
+		inode = inode_of("/proc/net/tcp", family, port, address, false);
+	/* An IPv6 socket may talk IPv4 under a mapped address. */
+	if (inode == 0 && (family == AF_INET || family == AF_INET6))
+		inode = inode_of("/proc/net/tcp6", family, port, address, family == AF_INET);
+	if (inode != 0)
+		find_owner(inode, ret_pid, text, size);
+}
