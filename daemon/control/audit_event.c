@@ -1,0 +1,289 @@
+#include "daemon/control/audit_event.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <openssl/evp.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buffer.h"
+#include "base/cleanup.h"
+#include "daemon/control/control.h"
+#include "daemon/control/session.h"
+#include "daemon/control/timestamp.h"
+#include "json/write.h"
+#include "policy/address.h"
+
+/* The longest line: arguments at six bytes for one, a project path likewise, the rest small. */
+#define LINE_MAX_BYTES (128U << 10)
+
+static struct json_writer *begin(const struct session *s, struct buffer *line, const char *event)
+{
+	struct json_writer *w = json_write_new(line);
+	char time[TIMESTAMP_SIZE];
+
+	if (!w)
+		return NULL;
+	json_write_object(w);
+	json_write_member_string(w, "time", timestamp_format(timestamp_now(), time));
+	json_write_member_string(w, "session", s->id);
+	json_write_member_integer(w, "uid", s->uid);
+	json_write_member_string(w, "event", event);
+	return w;
+}
+
+static int append(struct session *s, struct json_writer *w, struct buffer *line)
+{
+	int r;
+
+	json_write_object_end(w);
+	r = json_write_finish(w);
+	if (r == 0)
+		r = audit_append(&s->control->audit, &s->audit, line);
+	return r;
+}
+
+/* A gap is said in the file itself, before the first line after it. */
+static void tell_gap(struct session *s)
+{
+	_cleanup_buffer_ struct buffer line = BUFFER_INIT(LINE_MAX_BYTES);
+	uint64_t lost = s->audit.lost;
+	struct json_writer *w;
+
+	if (lost == 0)
+		return;
+	w = begin(s, &line, "events.lost");
+	if (!w)
+		return;
+	json_write_member_integer(w, "count", (int64_t)lost);
+	json_write_member_string(w, "reason", "the log could not be written");
+	if (append(s, w, &line) == 0)
+		s->audit.lost = 0;
+	else
+		s->audit.lost = lost;
+}
+
+static int end(struct session *s, struct json_writer *w, struct buffer *line)
+{
+	int r;
+
+	tell_gap(s);
+	r = append(s, w, line);
+	session_log_changed(s);
+	return r;
+}
+
+/* Over every argument with its NUL, so that the whole can be proven later. */
+static int hash_argv(const char *const *argv, char ret[65])
+{
+	unsigned char digest[EVP_MAX_MD_SIZE];
+	EVP_MD_CTX *ctx = EVP_MD_CTX_new();
+	unsigned len = 0;
+	int ok = ctx && EVP_DigestInit_ex(ctx, EVP_sha256(), NULL);
+
+	for (; ok && *argv; argv++)
+		ok = EVP_DigestUpdate(ctx, *argv, strlen(*argv) + 1);
+	ok = ok && EVP_DigestFinal_ex(ctx, digest, &len);
+	EVP_MD_CTX_free(ctx);
+	if (!ok || len != 32)
+		return -EIO;
+	for (unsigned i = 0; i < len; i++)
+		snprintf(ret + 2 * (size_t)i, 3, "%02x", digest[i]);
+	return 0;
+}
+
+static int write_argv(struct json_writer *w, const char *const *argv)
+{
+	size_t left = AUDIT_ARGV_MAX;
+	bool cut = false;
+	char hash[65];
+
+	json_write_key(w, "argv");
+	json_write_array(w);
+	for (const char *const *arg = argv; *arg && !cut; arg++) {
+		size_t len = strlen(*arg);
+
+		cut = len >= left;
+		json_write_bytes(w, *arg, cut ? left : len);
+		left -= cut ? left : len + 1;
+	}
+	json_write_array_end(w);
+	if (!cut)
+		return 0;
+	if (hash_argv(argv, hash) < 0)
+		return -EIO;
+	json_write_member_bool(w, "argvCut", true);
+	json_write_member_string(w, "argvSha256", hash);
+	return 0;
+}
+
+int audit_start(struct session *s, const char *const *argv, int32_t pid)
+{
+	_cleanup_buffer_ struct buffer line = BUFFER_INIT(LINE_MAX_BYTES);
+	struct json_writer *w;
+	int r = audit_open(&s->control->audit, s->id, &s->audit);
+
+	if (r < 0)
+		return r;
+	w = begin(s, &line, "session.start");
+	if (!w)
+		return -ENOMEM;
+	r = write_argv(w, argv);
+	if (r < 0) {
+		json_write_finish(w);
+		return r;
+	}
+	json_write_key(w, "project");
+	json_write_bytes(w, s->project, strlen(s->project));
+	json_write_member_string(w, "name", s->name);
+	json_write_member_string(w, "policy", s->digest);
+	json_write_member_bool(w, "terminal", s->terminal);
+	json_write_member_integer(w, "pid", pid);
+	return append(s, w, &line);
+}
+
+void audit_start_failed(struct session *s, const struct error *e)
+{
+	_cleanup_buffer_ struct buffer line = BUFFER_INIT(LINE_MAX_BYTES);
+	struct json_writer *w = begin(s, &line, "session.start_failed");
+
+	if (!w)
+		return;
+	json_write_member_string(w, "error", error_code_name(e->code));
+	json_write_member_string(w, "step", e->step);
+	json_write_member_string(w, "message", e->message);
+	json_write_member_integer(w, "errno", e->err);
+	end(s, w, &line);
+}
+
+static const char *const via_names[VIA_COUNT] = {
+	[VIA_CONNECT] = "connect", [VIA_HTTP] = "http",     [VIA_CAPTURE] = "capture",
+	[VIA_DNS] = "dns",         [VIA_PACKET] = "packet",
+};
+
+static const char *protocol_name(uint32_t protocol)
+{
+	switch (protocol) {
+	case IPPROTO_TCP:
+		return "tcp";
+	case IPPROTO_UDP:
+		return "udp";
+	case IPPROTO_ICMP:
+	case IPPROTO_ICMPV6:
+		return "icmp";
+	default:
+		return NULL;
+	}
+}
+
+/* The rule as it stands in its policy, and where. */
+static void write_rule(struct json_writer *w, const struct policy *p, uint32_t rule)
+{
+	const struct policy_text *text;
+
+	if (rule < p->allowed_domains.count)
+		text = &p->allowed_domains.items[rule];
+	else if (rule - p->allowed_domains.count < p->denied_domains.count)
+		text = &p->denied_domains.items[rule - p->allowed_domains.count];
+	else
+		return;
+	json_write_member_string(w, "rule", text->text);
+	json_write_member_string(w, "from", policy_layer_name(text->origin.layer));
+	if (text->origin.path && text->origin.path[0] != '\0') {
+		json_write_key(w, "file");
+		json_write_bytes(w, text->origin.path, strlen(text->origin.path));
+		json_write_member_integer(w, "line", text->origin.line);
+	}
+}
+
+static void write_target(struct json_writer *w, const struct session_connection *m)
+{
+	char address[64];
+
+	if (m->name[0] != '\0') {
+		json_write_key(w, "name");
+		json_write_bytes(w, m->name, strlen(m->name));
+	}
+	json_write_member_integer(w, "port", m->port);
+	if (m->family != 0)
+		json_write_member_string(w, "address", address_format(m->family, m->address, address));
+	if (m->type == SESSION_PACKET && protocol_name(m->protocol))
+		json_write_member_string(w, "protocol", protocol_name(m->protocol));
+	else if (m->type == SESSION_PACKET)
+		json_write_member_integer(w, "protocol", m->protocol);
+}
+
+void audit_connection(struct session *s, const struct session_connection *m)
+{
+	_cleanup_buffer_ struct buffer line = BUFFER_INIT(LINE_MAX_BYTES);
+	struct json_writer *w = begin(s, &line,
+				      m->type == SESSION_CONNECTION   ? "connection"
+				      : m->type == SESSION_DNS_DENIED ? "dns.denied"
+								      : "packet.refused");
+
+	if (!w)
+		return;
+	json_write_member_string(w, "verdict", m->allowed ? "allow" : "deny");
+	json_write_member_string(w, "via", via_names[m->via]);
+	write_target(w, m);
+	if (m->program[0] != '\0') {
+		json_write_key(w, "program");
+		json_write_bytes(w, m->program, strlen(m->program));
+		json_write_member_integer(w, "pid", m->pid);
+	}
+	json_write_member_string(w, "reason", egress_reason_name(m->reason));
+	if (m->rule != UINT32_MAX)
+		write_rule(w, &s->policy, m->rule);
+	if (m->type == SESSION_CONNECTION) {
+		json_write_member_integer(w, "bytesUp", (int64_t)(m->bytes_up & INT64_MAX));
+		json_write_member_integer(w, "bytesDown", (int64_t)(m->bytes_down & INT64_MAX));
+		json_write_member_integer(w, "durationMs", (int64_t)(m->duration_us / 1000));
+	}
+	if (m->count > 1)
+		json_write_member_integer(w, "count", (int64_t)(m->count & INT64_MAX));
+	end(s, w, &line);
+}
+
+void audit_lost(struct session *s, uint32_t count)
+{
+	_cleanup_buffer_ struct buffer line = BUFFER_INIT(LINE_MAX_BYTES);
+	struct json_writer *w = begin(s, &line, "events.lost");
+
+	if (!w)
+		return;
+	json_write_member_integer(w, "count", count);
+	json_write_member_string(w, "reason", "the session had too many events at once");
+	end(s, w, &line);
+}
+
+static const char *cause_name(const struct session *s)
+{
+	switch (s->cause) {
+	case CAUSE_KILL:
+		return "kill";
+	case CAUSE_HANG_UP:
+		return "hang-up";
+	case CAUSE_TIME:
+		return "time";
+	case CAUSE_FAULT:
+		return "lost";
+	case CAUSE_NONE:
+		break;
+	}
+	return s->exit_kind == EXIT_KIND_LOST ? "lost" : "exit";
+}
+
+void audit_exit(struct session *s)
+{
+	_cleanup_buffer_ struct buffer line = BUFFER_INIT(LINE_MAX_BYTES);
+	struct json_writer *w = begin(s, &line, "session.exit");
+
+	if (!w)
+		return;
+	json_write_member_integer(w, "exit", session_exit_code(s->exit_kind, s->exit_value));
+	if (s->exit_kind == EXIT_KIND_SIGNAL)
+		json_write_member_integer(w, "signal", s->exit_value);
+	json_write_member_string(w, "cause", cause_name(s));
+	json_write_member_integer(w, "durationMs", s->ended - s->started);
+	end(s, w, &line);
+}

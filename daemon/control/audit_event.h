@@ -1,0 +1,22 @@
+#ifndef ISOD_CONTROL_AUDIT_EVENT_H
+#define ISOD_CONTROL_AUDIT_EVENT_H
+/* The events of the audit log: each one JSON object with time, session, uid, event, and what belongs to it. */
+#include <stdint.h>
+
+#include "base/error.h"
+#include "daemon/wire/session_wire.h"
+
+struct session;
+
+/* Bytes of arguments in one line; beyond, they are cut and the SHA-256 of all of them is given. */
+#define AUDIT_ARGV_MAX 8192
+
+/* Opens the session's file too. pid: of the client. 0 or -errno: nothing may be started that is not written down. */
+int audit_start(struct session *s, const char *const *argv, int32_t pid);
+void audit_start_failed(struct session *s, const struct error *e);
+/* SESSION_CONNECTION, SESSION_DNS_DENIED, SESSION_PACKET; m is checked. */
+void audit_connection(struct session *s, const struct session_connection *m);
+void audit_lost(struct session *s, uint32_t count);
+void audit_exit(struct session *s);
+
+#endif

@@ -1,0 +1,90 @@
+#ifndef ISOD_CONTROL_CONNECTION_H
+#define ISOD_CONTROL_CONNECTION_H
+/* One client: bytes and descriptors in, one call at a time, bytes out. Who it is comes from isod alone. */
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+#include <uv.h>
+
+#include "base/buffer.h"
+#include "base/error.h"
+#include "base/limits.h"
+
+struct control;
+struct json_writer;
+struct log_reader;
+struct session;
+
+/*
+ *            fd    reads                 timer                    leaves by
+ *   IDLE     ours  messages, unless the  a message has begun      call that answers later -> BUSY; bad message or end
+ *                  client does not read                            of file -> CLOSING
+ *   BUSY     ours  nothing; a hang-up    -                         answer complete -> IDLE; handed over -> LENT;
+ *                  is seen                                         hang-up -> DEAD (its session is ended)
+ *   LENT     isod-session's              -                         end of the session -> DEAD
+ *   CLOSING  ours  nothing               the client must read      all written, or time over -> DEAD
+ *   DEAD     -     -                     -                         freed with its last handle
+ */
+enum connection_state {
+	CONNECTION_IDLE,
+	CONNECTION_BUSY,
+	CONNECTION_LENT,
+	CONNECTION_CLOSING,
+	CONNECTION_DEAD,
+};
+
+struct connection {
+	LIST_ENTRY(connection) entry; /* control.connections */
+	struct control *control;
+	enum connection_state state;
+	uint64_t number; /* isod's */
+	uint32_t uid, gid;
+	int32_t pid;
+	int fd;
+	uv_poll_t poll;
+	uv_timer_t timer;
+	unsigned handles; /* of libuv, not yet closed */
+
+	struct buffer in;
+	size_t seen;                /* bytes of in known to hold no NUL */
+	int fds[LIMIT_MESSAGE_FDS]; /* came with the message that begins at fds_at */
+	size_t n_fds;
+	size_t fds_at;
+	bool resume; /* the timer is set to go on with what is in `in` */
+
+	struct buffer out;
+	size_t out_at;     /* written up to here */
+	size_t reply_mark; /* begin of the reply being made */
+	bool oneway;       /* of the call being answered: no reply is sent */
+	bool lend;         /* once all is written, isod-session gets the descriptor */
+
+	struct session *session;   /* that it started and waits for */
+	struct log_reader *reader; /* its Log call */
+};
+
+LIST_HEAD(connections, connection);
+
+/* Takes fd over, also on failure. 0 or -errno. */
+int connection_new(struct control *control, uint64_t number, uint32_t uid, uint32_t gid, int32_t pid, int fd);
+/* Closes it now; its session is ended. Frees the object later. */
+void connection_drop(struct connection *c);
+/* Sends what is queued, then closes. */
+void connection_close_after_reply(struct connection *c);
+
+/* The answer comes later. */
+void connection_set_busy(struct connection *c);
+/* The answer is complete: goes on with the next call. */
+void connection_call_done(struct connection *c);
+/* After what is queued, the descriptor goes to the session's helper. */
+void connection_lend(struct connection *c);
+
+/* Replies. The writer is inside of "parameters"; NULL without memory, which connection_reply_end() takes. A client that
+ * does not read what it asked for is dropped. */
+struct json_writer *connection_reply_begin(struct connection *c, bool continues);
+void connection_reply_end(struct connection *c, struct json_writer *w);
+void connection_reply_error(struct connection *c, const struct error *e);
+void connection_reply_service_error(struct connection *c, const char *name, const char *member, const char *value);
+/* The client is slow: wait for the next call of log_reader_pump() before making more. */
+bool connection_is_full(const struct connection *c);
+
+#endif

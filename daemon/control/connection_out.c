@@ -1,0 +1,82 @@
+#include "daemon/control/connection_out.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "json/write.h"
+#include "proto/varlink.h"
+
+/* Above this nothing more is made until the client has read. */
+#define OUT_FULL (256U << 10)
+/* One reply of full size on top of that. */
+#define OUT_MAX (LIMIT_MESSAGE + 2 * OUT_FULL)
+
+void connection_out_init(struct connection *c)
+{
+	c->out.max = OUT_MAX;
+}
+
+bool connection_is_full(const struct connection *c)
+{
+	return c->out.len - c->out_at >= OUT_FULL;
+}
+
+int connection_write(struct connection *c)
+{
+	while (c->out_at < c->out.len) {
+		ssize_t n = send(c->fd, c->out.data + c->out_at, c->out.len - c->out_at, MSG_NOSIGNAL);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno == EAGAIN)
+			break;
+		if (n < 0)
+			return -errno;
+		c->out_at += (size_t)n;
+	}
+	if (c->out_at == c->out.len) {
+		buffer_done(&c->out);
+		c->out_at = 0;
+	} else if (c->out_at > OUT_FULL) {
+		buffer_consume(&c->out, c->out_at);
+		c->out_at = 0;
+	}
+	return 0;
+}
+
+struct json_writer *connection_reply_begin(struct connection *c, bool continues)
+{
+	c->reply_mark = c->out.len;
+	return varlink_reply_begin(&c->out, continues);
+}
+
+static void finish(struct connection *c, int r)
+{
+	if (c->state == CONNECTION_DEAD)
+		return;
+	if (r < 0) {
+		connection_drop(c);
+		return;
+	}
+	if (c->oneway)
+		c->out.len = c->reply_mark;
+	connection_flush(c);
+}
+
+void connection_reply_end(struct connection *c, struct json_writer *w)
+{
+	finish(c, varlink_end(w, &c->out));
+}
+
+void connection_reply_error(struct connection *c, const struct error *e)
+{
+	c->reply_mark = c->out.len;
+	finish(c, varlink_error_append(&c->out, e));
+}
+
+void connection_reply_service_error(struct connection *c, const char *name, const char *member, const char *value)
+{
+	c->reply_mark = c->out.len;
+	finish(c, varlink_service_error_append(&c->out, name, member, value));
+}

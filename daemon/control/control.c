@@ -1,0 +1,45 @@
+#include "daemon/control/control.h"
+
+#include <errno.h>
+
+#include "base/cleanup.h"
+
+int control_open(struct control *c, uv_loop_t *loop, int monitor_fd, int audit_fd, int config_fd)
+{
+	*c = (struct control){ .loop = loop, .config_fd = config_fd };
+	LIST_INIT(&c->connections);
+	registry_init(&c->registry, c);
+	c->audit = (struct audit){ .loop = loop, .dir_fd = audit_fd };
+	view_probe_read(&c->probe);
+	return monitor_open(&c->monitor, c, monitor_fd);
+}
+
+void control_close(struct control *c)
+{
+	struct connection *next = LIST_FIRST(&c->connections), *this;
+
+	while ((this = next)) {
+		next = LIST_NEXT(this, entry);
+		connection_drop(this);
+	}
+	registry_done(&c->registry);
+	monitor_close(&c->monitor);
+}
+
+void control_done(struct control *c)
+{
+	monitor_done(&c->monitor);
+	c->audit.dir_fd = fd_close(c->audit.dir_fd);
+	c->config_fd = fd_close(c->config_fd);
+}
+
+int control_check_ready(const struct control *c, struct error *e)
+{
+	if (!c->hello_seen)
+		return error_set(e, ERROR_SANDBOX_UNAVAILABLE, EAGAIN, "start", "Try again in a moment.",
+				 "isod has not yet found out what this machine can give.");
+	if (c->hello.message[0] == '\0')
+		return 0;
+	return error_set(e, ERROR_SANDBOX_UNAVAILABLE, c->hello.err, c->hello.step, c->hello.remedy, "%s",
+			 c->hello.message);
+}

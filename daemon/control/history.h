@@ -1,0 +1,33 @@
+#ifndef ISOD_CONTROL_HISTORY_H
+#define ISOD_CONTROL_HISTORY_H
+/* Ended sessions of earlier runs, read back from their audit files. */
+#include <stddef.h>
+
+#include "base/limits.h"
+#include "daemon/control/audit.h"
+
+struct control;
+struct session;
+
+/* Files looked at in one scan: bounds the time; the newest ones. */
+#define HISTORY_MAX 2000
+
+struct history_item {
+	char id[ISOD_ID_LEN + 1];
+	long long changed; /* time of the last write, ns */
+};
+
+struct history_list {
+	struct history_item *items; /* newest first */
+	size_t count;
+	size_t room;
+};
+
+/* What is in the audit folder; an unreadable one gives an empty list. */
+void history_scan(const struct audit *audit, struct history_list *ret);
+void history_list_done(struct history_list *l);
+
+/* One session out of its first and last line. NULL where there is none, or it never ran. */
+struct session *history_read(struct control *control, const char *id);
+
+#endif

@@ -1,0 +1,123 @@
+#include <errno.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "daemon/control/audit_event.h"
+#include "daemon/control/control.h"
+#include "daemon/control/dispatch.h"
+#include "daemon/control/plan_build.h"
+#include "daemon/control/policy_merge.h"
+#include "daemon/control/run_plan.h"
+#include "daemon/control/session.h"
+#include "daemon/control/stdio_check.h"
+#include "proto/schema.h"
+
+static int no_memory(struct error *e)
+{
+	return error_set(e, ERROR_INTERNAL, ENOMEM, "run", NULL, "There is no memory left.");
+}
+
+/* With a terminal the connection becomes the way in and out; without, three descriptors are. */
+static int check_form(const struct call *call, const struct run_parameters *p, struct error *e)
+{
+	if (p->has_terminal && (!call->envelope->upgrade || call->n_fds > 0))
+		return error_set(e, ERROR_INVALID, EINVAL, "terminal", NULL,
+				 "With a terminal Run must be an upgrade, without descriptors.");
+	if (p->has_terminal)
+		return 0;
+	if (call->envelope->upgrade || !call->envelope->more || call->n_fds != 3)
+		return error_set(e, ERROR_INVALID, EINVAL, "descriptors", NULL,
+				 "Without a terminal Run needs \"more\" and three descriptors: stdin, stdout, stderr.");
+	return stdio_check(call->fds, call->n_fds, e);
+}
+
+/* What the session is called and shown as. */
+static int describe(struct session *s, const struct run_parameters *p, const struct plan_built *built, struct error *e)
+{
+	s->terminal = p->has_terminal;
+	s->rows = built->plan.rows;
+	s->columns = built->plan.columns;
+	s->project = strdup(p->cwd);
+	run_plan_name(s, p);
+	memcpy(s->digest, s->policy.digest, sizeof(s->digest) - 1);
+	if (!s->project || session_set_argv(s, built->plan.argv) < 0)
+		return no_memory(e);
+	for (size_t i = 0; i < built->notes.count; i++)
+		if (!string_list_add(&s->notes, built->notes.items[i]))
+			return no_memory(e);
+	return 0;
+}
+
+/* Nothing runs that is not written down first. */
+static int start(struct connection *c, struct session *s, const struct call *call, const struct plan_built *built,
+		 struct error *e)
+{
+	_cleanup_close_ int plan_fd = -1, egress_fd = -1;
+	unsigned flags = (built->plan.flags & PLAN_PTY ? CONTROL_START_PTY : 0) |
+			 (built->plan.flags & PLAN_NESTING ? CONTROL_START_NESTING : 0);
+	int r;
+
+	r = run_plan_seal(&built->plan, &s->policy.egress, &plan_fd, &egress_fd, e);
+	if (r < 0)
+		return r;
+	r = audit_start(s, built->plan.argv, c->pid);
+	if (r < 0)
+		return error_set(e, ERROR_SANDBOX_UNAVAILABLE, -r, "audit log",
+				 "Make room on the disk of the audit log.",
+				 "The start could not be written to the audit log.");
+	r = session_start(s, c, plan_fd, egress_fd, s->terminal ? NULL : call->fds, flags, e);
+	if (r < 0)
+		audit_start_failed(s, e);
+	return r;
+}
+
+/* Everything between an admitted request and a plan that is on its way to isod. */
+static int prepare(struct connection *c, struct session *s, const struct call *call, const struct run_parameters *p,
+		   struct error *e)
+{
+	_cleanup_caller_ struct caller caller = CALLER_INIT;
+	_cleanup_plan_built_ struct plan_built built = PLAN_BUILT_INIT;
+	struct plan_input input = {
+		.id = s->id, .caller = &caller, .run = p, .policy = &s->policy, .probe = &c->control->probe
+	};
+	int r;
+
+	r = policy_merge(c->control->config_fd, &p->policies, &s->policy, e);
+	s->has_policy = true;
+	if (r == 0)
+		r = caller_look_up(c->uid, c->gid, &caller, e);
+	if (r == 0)
+		r = plan_build(&input, &built, e);
+	if (r == 0)
+		r = describe(s, p, &built, e);
+	if (r == 0)
+		r = start(c, s, call, &built, e);
+	return r;
+}
+
+/* The first reply is sent by run_reply_started() or run_reply_failed(), once isod has answered. */
+int method_run(struct connection *c, const struct call *call, const void *parameters, struct error *e)
+{
+	const struct run_parameters *p = parameters;
+	struct session *s;
+	int r;
+
+	r = check_form(call, p, e);
+	if (r == 0)
+		r = control_check_ready(c->control, e);
+	if (r == 0)
+		r = registry_admit(&c->control->registry, c->uid, p->name, e);
+	if (r < 0)
+		return r;
+	s = session_new(c->control, c->uid);
+	if (!s)
+		return no_memory(e);
+	r = prepare(c, s, call, p, e);
+	if (r < 0) {
+		session_release(s);
+		return r;
+	}
+	connection_set_busy(c);
+	return 0;
+}

@@ -1,0 +1,103 @@
+#include "daemon/control/plan_build.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/limits.h"
+#include "daemon/control/env_build.h"
+#include "daemon/control/plan_mounts.h"
+
+/* MAX_ARG_STRLEN of the kernel (32 pages of 4 KiB), its NUL included. */
+#define ARGUMENT_MAX 131072
+
+/* The same for every session, since /etc/hosts of the view, which isod makes once, resolves it. */
+#define VIEW_HOSTNAME "isod"
+
+void plan_built_done(struct plan_built *b)
+{
+	free(b->mounts);
+	string_list_done(&b->texts);
+	string_list_done(&b->argv);
+	string_list_done(&b->envp);
+	string_list_done(&b->notes);
+	*b = (struct plan_built)PLAN_BUILT_INIT;
+}
+
+static int check_strings(const struct string_list *l, const char *what, struct error *e)
+{
+	if (l->count > LIMIT_PLAN_ARGS)
+		return error_set(e, ERROR_LIMIT, E2BIG, what, NULL, "There are more than %d of %s.", LIMIT_PLAN_ARGS,
+				 what);
+	for (size_t i = 0; i < l->count; i++) {
+		size_t len = strlen(l->items[i]);
+
+		if (len >= ARGUMENT_MAX)
+			return error_set(e, ERROR_LIMIT, E2BIG, what, "Put the text into a file.",
+					 "Number %zu of %s has %zu bytes; Linux takes at most %d.", i, what, len,
+					 ARGUMENT_MAX - 1);
+	}
+	return 0;
+}
+
+static int build_argv(const struct plan_input *in, struct plan_built *b, struct error *e)
+{
+	if (in->run->argv.count == 0 || in->run->argv.items[0][0] == '\0')
+		return error_set(e, ERROR_INVALID, EINVAL, "argv", "Name the program to run.",
+				 "There is no command to run.");
+	for (size_t i = 0; i < in->run->argv.count; i++)
+		if (!string_list_add(&b->argv, in->run->argv.items[i]))
+			return error_set(e, ERROR_INTERNAL, ENOMEM, "argv", NULL, "There is no memory left.");
+	return check_strings(&b->argv, "the arguments", e);
+}
+
+static int build_environment(const struct plan_input *in, struct plan_built *b, bool links_made, struct error *e)
+{
+	const char *pwd = in->run->pwd;
+	struct env_input env = {
+		.caller = in->caller,
+		.id = in->id,
+		.pwd = links_made && pwd && plan_path_is_clean(pwd) ? pwd : in->run->cwd,
+		.env = &in->run->env,
+		.named = &in->run->named,
+		.policy = in->policy,
+	};
+	int r = env_build(&env, &b->envp, &b->notes, e);
+
+	return r < 0 ? r : check_strings(&b->envp, "the variables", e);
+}
+
+static void build_flags(const struct plan_input *in, struct plan_built *b)
+{
+	if (in->policy->nesting)
+		b->plan.flags |= PLAN_NESTING;
+	if (!in->run->has_terminal)
+		return;
+	b->plan.flags |= PLAN_PTY;
+	b->plan.rows = (uint16_t)in->run->terminal.rows;
+	b->plan.columns = (uint16_t)in->run->terminal.columns;
+}
+
+int plan_build(const struct plan_input *in, struct plan_built *ret, struct error *e)
+{
+	bool links_made = false;
+	int r;
+
+	ret->plan.uid = in->caller->uid;
+	ret->plan.id = in->id;
+	ret->plan.hostname = VIEW_HOSTNAME;
+	ret->plan.cwd = in->run->cwd;
+	build_flags(in, ret);
+	r = build_argv(in, ret, e);
+	if (r == 0)
+		r = plan_mounts_build(in, ret, &links_made, e);
+	if (r == 0)
+		r = build_environment(in, ret, links_made, e);
+	if (r < 0)
+		return r;
+	ret->plan.argv = (const char *const *)ret->argv.items;
+	ret->plan.n_argv = (uint32_t)ret->argv.count;
+	ret->plan.envp = (const char *const *)ret->envp.items;
+	ret->plan.n_envp = (uint32_t)ret->envp.count;
+	return 0;
+}

@@ -1,0 +1,302 @@
+#include "daemon/control/session.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "daemon/control/audit_event.h"
+#include "daemon/control/control.h"
+#include "daemon/control/log_reader.h"
+#include "daemon/control/run_reply.h"
+#include "daemon/control/timestamp.h"
+#include "daemon/wire/session_wire.h"
+
+/* isod gives a start LIMIT_START_SECONDS; this only ends the wait if isod itself does not answer. */
+#define START_MS ((LIMIT_START_SECONDS + 10) * 1000ULL)
+
+static const char *const state_names[] = {
+	[SESSION_STARTING] = "starting",
+	[SESSION_RUNNING] = "running",
+	[SESSION_ENDED] = "ended",
+};
+
+const char *session_state_name(enum session_state state)
+{
+	return state_names[state];
+}
+
+int session_exit_code(enum exit_kind kind, int32_t value)
+{
+	switch (kind) {
+	case EXIT_KIND_CODE:
+		return value & 0xff;
+	case EXIT_KIND_SIGNAL:
+		return 128 + (value & 0x7f);
+	case EXIT_KIND_TIME:
+		return 124;
+	case EXIT_KIND_NONE:
+	case EXIT_KIND_LOST:
+		break;
+	}
+	return 125;
+}
+
+static int make_id(struct registry *registry, char id[ISOD_ID_LEN + 1])
+{
+	uint8_t random[ISOD_ID_LEN / 2];
+
+	do {
+		if (getrandom(random, sizeof(random), 0) != sizeof(random))
+			return -EIO;
+		for (size_t i = 0; i < sizeof(random); i++)
+			snprintf(id + 2 * i, 3, "%02x", random[i]);
+	} while (registry_find_id(registry, id));
+	return 0;
+}
+
+struct session *session_new(struct control *control, uint32_t uid)
+{
+	struct session *s = calloc(1, sizeof(*s));
+
+	if (!s || make_id(&control->registry, s->id) < 0 || uv_timer_init(control->loop, &s->timer) < 0) {
+		free(s);
+		return NULL;
+	}
+	s->control = control;
+	s->uid = uid;
+	s->started = timestamp_now();
+	s->audit = (struct audit_file)AUDIT_FILE_INIT;
+	s->link = (struct session_link)SESSION_LINK_INIT;
+	s->timer.data = s;
+	s->handles = 1;
+	LIST_INIT(&s->readers);
+	return s;
+}
+
+struct session *session_new_from_history(struct control *control, const char *id)
+{
+	struct session *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	s->control = control;
+	s->state = SESSION_ENDED;
+	s->gone = s->history = true;
+	s->audit = (struct audit_file)AUDIT_FILE_INIT;
+	s->link = (struct session_link)SESSION_LINK_INIT;
+	memcpy(s->id, id, ISOD_ID_LEN);
+	LIST_INIT(&s->readers);
+	return s;
+}
+
+int session_set_argv(struct session *s, const char *const *argv)
+{
+	size_t left = SESSION_ARGV_MAX;
+
+	for (; *argv; argv++) {
+		size_t len = strlen(*argv);
+
+		if (len > left) {
+			if (!string_list_printf(&s->argv, "%.*s...", (int)left, *argv))
+				return -ENOMEM;
+			break;
+		}
+		if (!string_list_add(&s->argv, *argv))
+			return -ENOMEM;
+		left -= len;
+	}
+	return 0;
+}
+
+static void free_now(struct session *s)
+{
+	string_list_done(&s->argv);
+	string_list_done(&s->notes);
+	free(s->project);
+	free(s);
+}
+
+static void on_timer_closed(uv_handle_t *handle)
+{
+	struct session *s = handle->data;
+
+	s->handles--;
+	if (s->condemned && s->handles == 0)
+		free_now(s);
+}
+
+/* Everything that only a live session has. */
+static void drop_live_parts(struct session *s)
+{
+	session_link_close(&s->link);
+	if (!uv_is_closing((uv_handle_t *)&s->timer))
+		uv_close((uv_handle_t *)&s->timer, on_timer_closed);
+	audit_close(&s->control->audit, &s->audit);
+	if (s->has_policy)
+		policy_done(&s->policy);
+	s->has_policy = false;
+}
+
+void session_release(struct session *s)
+{
+	if (s->condemned)
+		return;
+	if (!s->history)
+		drop_live_parts(s);
+	log_readers_detach(s);
+	s->condemned = true;
+	if (s->handles == 0)
+		free_now(s);
+}
+
+static void on_timeout(uv_timer_t *timer)
+{
+	struct session *s = timer->data;
+
+	session_kill(s, s->state == SESSION_STARTING ? CAUSE_FAULT : CAUSE_TIME);
+}
+
+int session_start(struct session *s, struct connection *client, int plan_fd, int egress_fd, const int *stdio,
+		  unsigned control_flags, struct error *e)
+{
+	struct control_message m = {
+		.type = CONTROL_START,
+		.flags = control_flags,
+		.connection = client->number,
+		.uid = s->uid,
+		.gid = client->gid,
+		.limits = { .memory = s->policy.memory.value,
+			    .pids = (uint32_t)s->policy.pids.value,
+			    .cpu_pct = (uint32_t)s->policy.cpu_pct.value },
+	};
+	int fds[5] = { plan_fd, egress_fd };
+	size_t n_fds = 2;
+	int r;
+
+	memcpy(m.id, s->id, ISOD_ID_LEN);
+	for (int i = 0; stdio && i < 3; i++)
+		fds[n_fds++] = stdio[i];
+	r = monitor_send(&s->control->monitor, &m, fds, n_fds);
+	if (r < 0)
+		return error_set(e, ERROR_SANDBOX_UNAVAILABLE, -r, "start", "Try again.",
+				 "isod could not be asked to start the session.");
+	s->client = client;
+	client->session = s;
+	uv_timer_start(&s->timer, on_timeout, START_MS, 0);
+	registry_add(&s->control->registry, s);
+	return 0;
+}
+
+int session_on_started(struct session *s, int link_fd)
+{
+	int r;
+
+	if (s->state != SESSION_STARTING) {
+		fd_close(link_fd);
+		return -EBADMSG;
+	}
+	s->state = SESSION_RUNNING;
+	uv_timer_stop(&s->timer);
+	r = session_link_open(&s->link, s, link_fd);
+	if (r < 0) {
+		session_kill(s, CAUSE_FAULT);
+		return r;
+	}
+	if (s->cause != CAUSE_NONE) {
+		/* It was given up while it started: isod may have let the kill pass it by. */
+		monitor_send_kill(&s->control->monitor, s->id);
+		return 0;
+	}
+	if (s->policy.wall.value > 0)
+		uv_timer_start(&s->timer, on_timeout, s->policy.wall.value * 1000, 0);
+	if (s->client)
+		run_reply_started(s);
+	return 0;
+}
+
+/* No trace of it stays but its audit file. */
+void session_on_failed(struct session *s, const struct error *e)
+{
+	audit_start_failed(s, e);
+	registry_remove(&s->control->registry, s);
+	if (s->client)
+		run_reply_failed(s, e);
+	session_release(s);
+}
+
+/* An end that we brought about ourselves is told by its cause, however the processes died. */
+static void settle_exit(struct session *s, enum exit_kind kind, int32_t value)
+{
+	if (s->cause == CAUSE_TIME) {
+		kind = EXIT_KIND_TIME;
+		value = 0;
+	} else if ((s->cause == CAUSE_KILL || s->cause == CAUSE_HANG_UP) && kind != EXIT_KIND_CODE) {
+		kind = EXIT_KIND_SIGNAL;
+		value = SIGKILL;
+	}
+	s->exit_kind = kind;
+	s->exit_value = value;
+}
+
+void session_on_exited(struct session *s, enum exit_kind kind, int32_t value)
+{
+	if (s->state == SESSION_ENDED)
+		return;
+	s->state = SESSION_ENDED;
+	s->ended = timestamp_now();
+	settle_exit(s, kind, value);
+	uv_timer_stop(&s->timer);
+	audit_exit(s);
+	if (s->client)
+		run_reply_exited(s);
+}
+
+void session_on_ended(struct session *s, enum exit_kind kind, int32_t value)
+{
+	if (s->state == SESSION_STARTING) {
+		struct error e = ERROR_INIT;
+
+		error_set(&e, ERROR_SANDBOX_UNAVAILABLE, 0, "start", "See isod's log.",
+			  "The session ended before its program ran.");
+		session_on_failed(s, &e);
+		return;
+	}
+	/* What isod-session had sent before it ended is still in the channel: the exit status, the last connections. */
+	session_link_drain(&s->link);
+	session_on_exited(s, kind, value);
+	s->gone = true;
+	if (s->client)
+		run_reply_gone(s);
+	registry_retire(&s->control->registry, s);
+	drop_live_parts(s);
+	session_log_changed(s);
+	registry_trim(&s->control->registry, s->uid);
+}
+
+void session_kill(struct session *s, enum session_cause cause)
+{
+	if (s->gone || s->history)
+		return;
+	if (s->cause == CAUSE_NONE)
+		s->cause = cause;
+	monitor_send_kill(&s->control->monitor, s->id);
+}
+
+void session_on_hang_up(struct session *s)
+{
+	s->client = NULL;
+	if (s->state != SESSION_ENDED)
+		session_kill(s, CAUSE_HANG_UP);
+}
+
+void session_log_changed(struct session *s)
+{
+	log_readers_wake(s);
+}

@@ -1,0 +1,101 @@
+#ifndef ISOD_CONTROL_SESSION_H
+#define ISOD_CONTROL_SESSION_H
+/* One session, from the admitted request to its place in the history. */
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+#include <uv.h>
+
+#include "base/error.h"
+#include "base/exit_kind.h"
+#include "base/limits.h"
+#include "daemon/control/audit.h"
+#include "daemon/control/session_link.h"
+#include "daemon/control/string_list.h"
+#include "policy/policy.h"
+
+struct connection;
+struct control;
+struct log_reader;
+
+#define SESSION_LABEL_MAX 64 /* bytes of a session's name */
+#define SESSION_ARGV_MAX 1024
+
+/*
+ *                              link   client   audit   what may happen next
+ *   STARTING  sent to isod     -      waits    open    started, failed, ended, kill
+ *   RUNNING   program runs     open   waits    open    exited (-> ENDED), ended, kill, signal
+ *   ENDED     exit is known    -      told     closed  !gone: isod still cleans up; gone: history, read only
+ *
+ * A session that failed to start never reaches the history: it ends in its audit file alone.
+ */
+enum session_state { SESSION_STARTING, SESSION_RUNNING, SESSION_ENDED };
+
+/* Why control itself ended it: decides how an end by SIGKILL is reported. */
+enum session_cause { CAUSE_NONE, CAUSE_KILL, CAUSE_HANG_UP, CAUSE_TIME, CAUSE_FAULT };
+
+struct session {
+	LIST_ENTRY(session) entry; /* registry.live or registry.ended */
+	struct control *control;
+	enum session_state state;
+	enum session_cause cause;
+	bool gone;    /* isod has said that nothing of it is left */
+	bool history; /* in registry.ended */
+	char id[ISOD_ID_LEN + 1];
+	char name[SESSION_LABEL_MAX + 1];
+	char digest[65]; /* of the policy */
+	uint32_t uid;
+	struct string_list argv;
+	char *project;
+	int64_t started; /* timestamp.h */
+	int64_t ended;
+	enum exit_kind exit_kind;
+	int32_t exit_value;
+
+	/* While live only. */
+	struct policy policy;
+	bool has_policy;
+	struct audit_file audit;
+	struct session_link link;
+	struct connection *client; /* that started it; NULL once it is gone */
+	bool terminal;
+	uint16_t rows, columns;
+	struct string_list notes;
+	uv_timer_t timer; /* start limit, then wall-clock limit */
+	unsigned handles; /* of libuv, open */
+	bool condemned;   /* freed with its last handle */
+	LIST_HEAD(, log_reader) readers;
+};
+
+/* A fresh one with a random id, STARTING. NULL without memory or randomness. */
+struct session *session_new(struct control *control, uint32_t uid);
+/* An empty ENDED one, without anything of libuv's, for history_read(). NULL without memory. */
+struct session *session_new_from_history(struct control *control, const char *id);
+/* Keeps the arguments as listings show them: cut after SESSION_ARGV_MAX bytes. 0 or -ENOMEM. */
+int session_set_argv(struct session *s, const char *const *argv);
+/* Closes what is open; freed once its handles are closed. */
+void session_release(struct session *s);
+
+/* Sends the plan to isod. The session takes client over only on success. 0 or -errno with *e. */
+int session_start(struct session *s, struct connection *client, int plan_fd, int egress_fd, const int *stdio,
+		  unsigned control_flags, struct error *e);
+
+/* From isod. */
+int session_on_started(struct session *s, int link_fd);
+void session_on_failed(struct session *s, const struct error *e);
+void session_on_ended(struct session *s, enum exit_kind kind, int32_t value);
+/* From isod-session. */
+void session_on_exited(struct session *s, enum exit_kind kind, int32_t value);
+
+/* Ends the whole tree. Idempotent. */
+void session_kill(struct session *s, enum session_cause cause);
+/* The client's connection is gone. */
+void session_on_hang_up(struct session *s);
+/* What is new in the audit file: readers that follow it are told. */
+void session_log_changed(struct session *s);
+
+/* The exit code that `isoctl run` returns: design 7. */
+int session_exit_code(enum exit_kind kind, int32_t value);
+const char *session_state_name(enum session_state state);
+
+#endif

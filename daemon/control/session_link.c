@@ -1,0 +1,176 @@
+#include "daemon/control/session_link.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "base/fd_pass.h"
+#include "base/log.h"
+#include "daemon/control/audit_event.h"
+#include "daemon/control/session.h"
+#include "daemon/wire/session_wire.h"
+
+/* Messages in one turn of the loop: a session that floods its channel must not starve the others. */
+#define TURN_MAX 256
+
+union message {
+	uint32_t type;
+	struct session_status status;
+	struct session_connection connection;
+};
+
+static void on_closed(uv_handle_t *handle)
+{
+	free(handle);
+}
+
+void session_link_close(struct session_link *l)
+{
+	if (l->poll)
+		uv_close((uv_handle_t *)l->poll, on_closed);
+	l->poll = NULL;
+	l->fd = fd_close(l->fd);
+}
+
+/* The helper is gone or talks nonsense. Without it nobody relays or watches: the session must end. */
+static void broken(struct session_link *l, const char *why)
+{
+	struct session *s = l->session;
+
+	session_link_close(l);
+	if (s->state == SESSION_ENDED)
+		return;
+	log_warning("session %s: %s; it is ended", s->id, why);
+	session_kill(s, CAUSE_FAULT);
+}
+
+static bool text_is_terminated(const char *text, size_t size)
+{
+	return strnlen(text, size) < size;
+}
+
+static bool connection_fits(const struct session *s, const struct session_connection *m)
+{
+	if (m->via < VIA_CONNECT || m->via >= VIA_COUNT || m->allowed > 1 || m->reason >= EGRESS_REASON_COUNT)
+		return false;
+	if (m->rule != UINT32_MAX && m->rule >= s->policy.egress.n_rules)
+		return false;
+	if (m->family != 0 && m->family != AF_INET && m->family != AF_INET6)
+		return false;
+	return text_is_terminated(m->name, sizeof(m->name)) && text_is_terminated(m->program, sizeof(m->program));
+}
+
+static bool exit_fits(const struct session_status *m)
+{
+	return (m->kind == EXIT_KIND_CODE && m->value >= 0 && m->value <= 255) ||
+	       (m->kind == EXIT_KIND_SIGNAL && m->value > 0 && m->value <= 64) || m->kind == EXIT_KIND_LOST;
+}
+
+/* 0, or -EBADMSG. May end the session's link, not the session. */
+static int handle(struct session *s, const union message *m, size_t n)
+{
+	switch (m->type) {
+	case SESSION_CONNECTION:
+	case SESSION_DNS_DENIED:
+	case SESSION_PACKET:
+		if (n != sizeof(m->connection) || !connection_fits(s, &m->connection))
+			return -EBADMSG;
+		audit_connection(s, &m->connection);
+		return 0;
+	case SESSION_LOST:
+	case SESSION_EXITED:
+	case SESSION_STOPPED:
+	case SESSION_CONTINUED:
+	case SESSION_STARTED:
+		break;
+	default:
+		return -EBADMSG;
+	}
+	if (n != sizeof(m->status))
+		return -EBADMSG;
+	if (m->type == SESSION_LOST) {
+		audit_lost(s, (uint32_t)m->status.value);
+	} else if (m->type == SESSION_EXITED) {
+		if (!exit_fits(&m->status))
+			return -EBADMSG;
+		session_on_exited(s, (enum exit_kind)m->status.kind, m->status.value);
+	}
+	return 0;
+}
+
+static void read_messages(struct session_link *l, unsigned max)
+{
+	while (l->fd >= 0 && max-- > 0) {
+		union message m = { 0 };
+		int fds[1];
+		size_t n_fds = 0;
+		ssize_t n = fd_pass_receive(l->fd, &m, sizeof(m), fds, &n_fds);
+
+		if (n == -EAGAIN)
+			return;
+		if (n == 0)
+			broken(l, "its helper has ended");
+		else if (n < (ssize_t)sizeof(m.type) || handle(l->session, &m, (size_t)n) < 0)
+			broken(l, "its helper sent a message that does not fit");
+	}
+}
+
+void session_link_drain(struct session_link *l)
+{
+	/* The socket holds a few hundred packets at most, and the other end is dead. */
+	read_messages(l, 65536);
+}
+
+static void on_poll(uv_poll_t *handle, int status, int events)
+{
+	struct session_link *l = handle->data;
+
+	if (status < 0)
+		broken(l, "its channel failed");
+	else
+		read_messages(l, TURN_MAX);
+}
+
+int session_link_open(struct session_link *l, struct session *s, int fd)
+{
+	uv_poll_t *poll = calloc(1, sizeof(*poll));
+	int r = poll ? fd_set_nonblock(fd, true) : -ENOMEM;
+
+	if (r == 0)
+		r = uv_poll_init(s->timer.loop, poll, fd);
+	if (r < 0) {
+		free(poll);
+		fd_close(fd);
+		return r;
+	}
+	l->session = s;
+	l->fd = fd;
+	l->poll = poll;
+	poll->data = l;
+	return uv_poll_start(poll, UV_READABLE | UV_DISCONNECT, on_poll);
+}
+
+int session_link_attach(struct session_link *l, int client_fd, uint16_t rows, uint16_t columns)
+{
+	struct session_status m = { .type = SESSION_ATTACH, .value = (int32_t)((uint32_t)rows << 16 | columns) };
+	ssize_t n;
+
+	if (l->fd < 0)
+		return -ENOTCONN;
+	n = fd_pass_send(l->fd, &m, sizeof(m), &client_fd, 1);
+	return n < 0 ? (int)n : 0;
+}
+
+int session_link_signal(struct session_link *l, int signal)
+{
+	struct session_status m = { .type = SESSION_SIGNAL, .value = signal };
+	ssize_t n;
+
+	if (l->fd < 0)
+		return -ENOTCONN;
+	n = fd_pass_send(l->fd, &m, sizeof(m), NULL, 0);
+	return n < 0 ? (int)n : 0;
+}

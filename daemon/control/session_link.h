@@ -1,0 +1,34 @@
+#ifndef ISOD_CONTROL_SESSION_LINK_H
+#define ISOD_CONTROL_SESSION_LINK_H
+/*
+ * The channel to one isod-session (daemon/wire/session_wire.h). It has parsed what an agent sent, so nothing from it is
+ * believed: sizes, enums and strings are checked, and a message that does not fit ends that session.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+#include <uv.h>
+
+struct session;
+
+struct session_link {
+	struct session *session;
+	int fd;
+	uv_poll_t *poll; /* of its own memory: closed on its own time */
+};
+
+#define SESSION_LINK_INIT                                                                                              \
+	{                                                                                                              \
+		.fd = -1                                                                                               \
+	}
+
+/* Takes fd over, also on failure. */
+int session_link_open(struct session_link *l, struct session *s, int fd);
+/* Reads what is there without waiting. */
+void session_link_drain(struct session_link *l);
+void session_link_close(struct session_link *l);
+
+/* Hands the client connection over for raw frames. 0 or -errno; the caller keeps its descriptor. */
+int session_link_attach(struct session_link *l, int client_fd, uint16_t rows, uint16_t columns);
+int session_link_signal(struct session_link *l, int signal);
+
+#endif
