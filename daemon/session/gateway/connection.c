@@ -15,13 +15,6 @@ enum { IN_MAX = LIMIT_TLS_HELLO + 8192, READ_STEP = 4096 };
 
 static bool linger_step(struct connection *c);
 static bool dial_step(struct connection *c);
-void connection_drop(struct connection *c)
-{
-	connection_close(c);
-	if (!c->buried)
-		bury(c);
-}
-
 static bool closed_step(struct connection *c);
 
 static const connection_step_fn steps[CONNECTION_STATE_COUNT] = {

@@ -22,7 +22,7 @@ static void add(struct resolved *to, const struct egress_rules *rules, const str
 	memcpy(full, address, family == AF_INET ? 4 : 16);
 	egress_decide_address(rules, t->name, (uint8_t)family, full, t->port, &v);
 	if (!v.allowed) {
-		to->reason = EGRESS_PRIVATE_ADDRESS;
+		to->reason = v.reason;
 		return;
 	}
 	if (to->n == LIMIT_PINNED_ADDRESSES)

@@ -93,9 +93,4 @@ void target_decide(const struct target *t, const struct egress_rules *rules, str
 
 	memcpy(e.address, t->address, sizeof(e.address));
 	egress_decide(rules, &e, ret);
-	if (ret->allowed && t->is_literal && address_is_special(t->family, t->address) &&
-	    (ret->rule >= rules->n_rules || rules->rules[ret->rule].kind != EGRESS_RULE_ADDRESS)) {
-		ret->allowed = false;
-		ret->reason = EGRESS_PRIVATE_ADDRESS;
-	}
 }

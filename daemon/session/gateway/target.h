@@ -29,7 +29,6 @@ bool target_equal(const struct target *a, const struct target *b);
 #define TARGET_AUTHORITY_MAX (HOSTNAME_MAX + 10)
 void target_authority(const struct target *t, uint16_t default_port, char ret[TARGET_AUTHORITY_MAX]);
 
-/* egress_decide(); an address of a special range needs a rule of its own even where a rule allows everything. */
 void target_decide(const struct target *t, const struct egress_rules *rules, struct egress_verdict *ret);
 
 #endif

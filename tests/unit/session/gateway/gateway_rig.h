@@ -1,0 +1,49 @@
+#ifndef ISOD_TEST_GATEWAY_RIG_H
+#define ISOD_TEST_GATEWAY_RIG_H
+/*
+ * A gateway in a thread of its own, inside a network namespace of its own, with stand-ins for the rest of isod-session.
+ * The test's thread is client and origin at once, over blocking sockets with time-outs. Every failure ends the test.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "daemon/wire/session_wire.h"
+#include "policy/egress.h"
+
+enum rig_owner { RIG_OWNER_ANSWERS, RIG_OWNER_SILENT, RIG_OWNER_FULL };
+
+/* Once, before any thread: own namespace with lo up. False: not permitted here. */
+bool rig_namespace(void);
+
+/* Allowed: ok.example, a.example, b.example, closed.example (80, 443), raw.example (every port in the list of the .c),
+ * inner.example (resolves to a private address), deny.example is denied. All pinned but inner.example. */
+void rig_start(void);
+void rig_stop(void);
+void rig_owner_mode(enum rig_owner mode);
+
+/* Connected to the proxy port. */
+int rig_proxy(void);
+/* Connected to the capture port; the original target is the invented address of name, or an address. */
+int rig_captured(const char *name, uint16_t port);
+int rig_captured_address(const char *address, uint16_t port);
+
+int rig_listen(const char *address, uint16_t port);
+int rig_accept(int listener);
+/* True when nobody has connected. */
+bool rig_is_quiet(int listener);
+
+void rig_send(int fd, const void *data, size_t len);
+void rig_send_text(int fd, const char *text);
+/* Reads until the text has come (and perhaps more); fails after 5 s or at the end. Returns what was read, static. */
+const char *rig_expect(int fd, const char *text);
+/* Reads exactly len bytes. */
+void rig_read(int fd, void *ret, size_t len);
+/* Reads to the end of file. *ret_reset: it was a reset. Returns the number of bytes; data is static. */
+size_t rig_read_end(int fd, const char **ret_data, bool *ret_reset);
+
+/* The next audit event; fails after 5 s. */
+struct session_connection rig_event(void);
+bool rig_no_event(void);
+
+#endif
