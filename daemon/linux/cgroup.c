@@ -100,7 +100,7 @@ static int apply_limits(const struct cgroup_leaf *leaf, const struct cgroup_limi
 	return 0;
 }
 
-static void close_dirs(struct cgroup_leaf *leaf)
+void cgroup_leaf_close(struct cgroup_leaf *leaf)
 {
 	for (unsigned i = 0; i < CGROUP_MAX; i++)
 		leaf->dirs[i] = fd_close(leaf->dirs[i]);
@@ -127,7 +127,7 @@ int cgroup_leaf_make(const struct cgroup_host *host, const char *id, const struc
 	r = apply_limits(&leaf, limits, e);
 	if (r < 0) {
 		cgroup_leaf_remove(&leaf);
-		close_dirs(&leaf);
+		cgroup_leaf_close(&leaf);
 		return r;
 	}
 	*ret = leaf;

@@ -79,5 +79,7 @@ int cgroup_leaf_kill(const struct cgroup_leaf *leaf);
 
 /* 0 when it is gone everywhere; -EBUSY while a process is still on its way out: try again later. */
 int cgroup_leaf_remove(struct cgroup_leaf *leaf);
+/* Closes the descriptors, of a leaf that stays or is gone. */
+void cgroup_leaf_close(struct cgroup_leaf *leaf);
 
 #endif

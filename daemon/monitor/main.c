@@ -1,0 +1,74 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "daemon/monitor/monitor.h"
+#include "isod_config.h"
+
+/* Nothing that a caller left open or set up may reach a helper. */
+static int tidy_process(void)
+{
+	struct rlimit files;
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDWR);
+	while (fd >= 0 && fd <= 2);
+	if (fd < 0 || syscall(SYS_close_range, 3U, ~0U, CLOSE_RANGE_CLOEXEC) < 0)
+		return -errno;
+	close(fd);
+	umask(077);
+	signal(SIGPIPE, SIG_IGN);
+	if (getrlimit(RLIMIT_NOFILE, &files) < 0)
+		return -errno;
+	files.rlim_cur = files.rlim_max;
+	return setrlimit(RLIMIT_NOFILE, &files) < 0 ? -errno : 0;
+}
+
+static int fail(const struct error *e)
+{
+	log_error("%s%s%s", e->message, e->remedy[0] ? " " : "", e->remedy);
+	return 1;
+}
+
+int main(int argc, char *argv[])
+{
+	static struct monitor monitor;
+	struct options options;
+	struct error e = ERROR_INIT;
+	char complaint[256];
+	int r;
+
+	log_open("isod", LOG_LEVEL_INFO);
+	if (options_parse(argc, argv, &options, complaint, sizeof(complaint)) < 0) {
+		log_error("%s", complaint);
+		fputs(options_usage, stderr);
+		return 2;
+	}
+	if (options.version || options.help) {
+		fputs(options.help ? options_usage : "isod " ISOD_VERSION "\n", stdout);
+		return 0;
+	}
+	if (geteuid() != 0) {
+		log_error("isod must be started by root.");
+		return 1;
+	}
+	r = tidy_process();
+	if (r < 0) {
+		log_error("isod cannot set itself up: %s", strerror(-r));
+		return 1;
+	}
+	r = monitor_open(&monitor, &options, &e);
+	if (r == 0)
+		r = monitor_run(&monitor, &e);
+	monitor_done(&monitor);
+	return r < 0 ? fail(&e) : 0;
+}

@@ -1,0 +1,75 @@
+#ifndef ISOD_MONITOR_SESSION_H
+#define ISOD_MONITOR_SESSION_H
+/*
+ * One session as isod sees it: three processes, a control group, a scratch folder.
+ *
+ *   STARTING   isod-launch and isod-session run, reports are read. Exec succeeded: CONTROL_SESSION_STARTED, RUNNING.
+ *              A report of failure, the death of a helper, the time limit: ENDING.
+ *   RUNNING    until pid 1 or isod-session ends, or somebody wants it ended: ENDING.
+ *   ENDING     everything was told to die. isod-session has a while to hand over its last bytes. All reaped: CLEANING.
+ *   CLEANING   the control group and the scratch folder go. Then CONTROL_SESSION_FAILED or CONTROL_SESSION_ENDED, and
+ *              the record leaves the list: GONE, freed once its handles are closed.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+#include <sys/types.h>
+#include <uv.h>
+
+#include "base/error.h"
+#include "base/limits.h"
+#include "daemon/linux/cgroup.h"
+#include "daemon/monitor/child.h"
+#include "daemon/wire/report.h"
+
+struct monitor;
+struct peer;
+
+enum session_state { SESSION_STARTING, SESSION_RUNNING, SESSION_ENDING, SESSION_CLEANING, SESSION_GONE };
+
+struct session {
+	LIST_ENTRY(session) link;
+	struct monitor *monitor;
+	uint64_t generation; /* of the control that asked for it */
+	enum session_state state;
+	char id[ISOD_ID_LEN + 4];
+	uid_t uid;
+	struct child launch; /* the outer process */
+	struct child pid1;
+	struct child helper; /* isod-session */
+	uv_poll_t report;
+	int report_fd; /* -1 once its end was read */
+	bool was_started;
+	int control_end; /* isod-control's end of its channel to isod-session, until it is handed over */
+	struct error error;
+	uv_timer_t timer;
+	struct cgroup_leaf cgroup;
+	unsigned cgroup_tries;
+	uv_work_t work;
+	int scratch_left; /* result of the work, -EINPROGRESS before */
+};
+
+struct sessions {
+	LIST_HEAD(, session) list;
+	unsigned count;
+};
+
+#define SESSIONS_INIT                                                                                                  \
+	{                                                                                                              \
+		.count = 0                                                                                             \
+	}
+
+struct session *sessions_find(struct sessions *sessions, const char *id);
+unsigned sessions_count_of(const struct sessions *sessions, uid_t uid);
+
+/* A record with its handles, in the list, STARTING, nothing running yet. NULL without memory. */
+struct session *session_new(struct monitor *m, const char *id, uid_t uid);
+/* Reads the launcher's reports from fd, which it takes, and watches the time. */
+void session_watch_reports(struct session *s, int fd);
+/* The three on_exit callbacks of its children lead here. */
+void session_child_ended(struct child *child);
+/* Ends it, whatever its state. Idempotent. e: why, or NULL; the first reason of a start is what control is told. */
+void session_end(struct session *s, const struct error *e);
+void sessions_end_all(struct monitor *m);
+
+#endif

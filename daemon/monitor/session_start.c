@@ -1,0 +1,322 @@
+#include "daemon/monitor/session_start.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "daemon/monitor/monitor.h"
+#include "daemon/monitor/spawn.h"
+#include "daemon/monitor/stdio_check.h"
+#include "daemon/wire/context.h"
+#include "daemon/wire/fds.h"
+#include "daemon/wire/plan.h"
+
+#define FLAGS_KNOWN (CONTROL_START_PTY | CONTROL_START_NESTING)
+
+enum { AT_PLAN, AT_EGRESS, AT_STDIO, FDS_WITH_PTY = AT_STDIO, FDS_WITHOUT_PTY = AT_STDIO + 3 };
+
+/* One start while it is put together; every descriptor here is closed at its end, the helpers have their copies. */
+struct start {
+	struct monitor *monitor;
+	const struct control_message *message;
+	const struct peer *peer;
+	const int *fds;
+	int link[2];    /* launch, session */
+	int control[2]; /* session, control */
+	int report[2];
+	int context;
+	int session_context;
+	int scratch;
+	int procs[CGROUP_MAX];
+	unsigned n_procs;
+	struct cgroup_leaf cgroup;
+};
+
+static bool plan_fits(const struct plan *plan, const struct control_message *message)
+{
+	return plan->uid == message->uid && strcmp(plan->id, message->id) == 0 &&
+	       !!(plan->flags & PLAN_PTY) == !!(message->flags & CONTROL_START_PTY) &&
+	       !!(plan->flags & PLAN_NESTING) == !!(message->flags & CONTROL_START_NESTING);
+}
+
+/* 0; -EPROTO where control cannot mean it; -EBADMSG with *e where a plan is not well-formed. */
+static int check_plan(const struct start *st, struct error *e)
+{
+	_cleanup_free_ void *block = NULL;
+	struct plan plan;
+	const void *data;
+	size_t len;
+	int r = fd_sealed_map(st->fds[AT_PLAN], LIMIT_PLAN, &data, &len);
+
+	if (r == -ENOMEM)
+		return error_set(e, ERROR_INTERNAL, ENOMEM, "plan", "", "There is no memory for the plan.");
+	if (r < 0)
+		return -EPROTO;
+	r = plan_decode(data, len, &plan, &block, e);
+	if (r == 0 && !plan_fits(&plan, st->message))
+		r = -EPROTO;
+	else if (r < 0)
+		error_set(e, ERROR_INTERNAL, -r, "plan", "", "The plan cannot be read: %s.", strerror(-r));
+	munmap((void *)data, len);
+	return r;
+}
+
+/* Another uid's plan, an unknown connection, a known id: none of it can be a mistake of a user. */
+static int check_message(struct start *st, size_t n_fds)
+{
+	const struct control_message *message = st->message;
+	struct monitor *m = st->monitor;
+
+	st->peer = peers_find(&m->peers, message->connection);
+	if (!st->peer || st->peer->uid != message->uid || message->flags & ~FLAGS_KNOWN)
+		return -EPROTO;
+	if (n_fds != (message->flags & CONTROL_START_PTY ? FDS_WITH_PTY : FDS_WITHOUT_PTY))
+		return -EPROTO;
+	return sessions_find(&m->sessions, message->id) ? -EPROTO : 0;
+}
+
+static int check_permitted(const struct start *st, struct error *e)
+{
+	static const char *const names[] = { "stdin", "stdout", "stderr" };
+	struct monitor *m = st->monitor;
+	int r = 0;
+
+	if (m->probe.unavailable.code != ERROR_NONE) {
+		*e = m->probe.unavailable;
+		return -EOPNOTSUPP;
+	}
+	if (m->stopping)
+		return error_set(e, ERROR_REFUSED, ECANCELED, "start", "", "isod is ending.");
+	if (m->sessions.count >= LIMIT_SESSIONS)
+		return error_set(e, ERROR_LIMIT, EDQUOT, "start", "End some sessions first.",
+				 "%u sessions run, as many as isod holds.", m->sessions.count);
+	if (sessions_count_of(&m->sessions, st->peer->uid) >= LIMIT_SESSIONS_PER_UID)
+		return error_set(e, ERROR_LIMIT, EDQUOT, "start", "End some of them first.",
+				 "You have %u sessions, as many as one user may.", LIMIT_SESSIONS_PER_UID);
+	for (unsigned i = 0; i < ARRAY_SIZE(names) && r == 0 && !(st->message->flags & CONTROL_START_PTY); i++)
+		r = stdio_check(st->fds[AT_STDIO + i], names[i], e);
+	return r;
+}
+
+static int make_contexts(struct start *st)
+{
+	const struct peer *peer = st->peer;
+	const struct monitor *m = st->monitor;
+	size_t size = sizeof(struct launch_context) + peer->n_groups * sizeof(uint32_t);
+	_cleanup_free_ struct launch_context *launch = calloc(1, size);
+	struct session_context session = {
+		.size = sizeof(session),
+		.net_uid = m->net_user.uid,
+		.net_gid = m->net_user.gid,
+		.flags = (m->probe.landlock_abi > 0 ? SESSION_HAS_LANDLOCK : 0) |
+			 (st->message->flags & CONTROL_START_PTY ? SESSION_HAS_PTY : 0),
+	};
+
+	if (!launch)
+		return -ENOMEM;
+	*launch = (struct launch_context){
+		.size = size,
+		.uid = peer->uid,
+		.gid = peer->gid,
+		.net_uid = m->net_user.uid,
+		.net_gid = m->net_user.gid,
+		.n_cgroups = st->n_procs,
+		.flags = m->probe.landlock_abi > 0 ? LAUNCH_HAS_LANDLOCK : 0,
+		.n_groups = peer->n_groups,
+	};
+	for (uint32_t i = 0; i < peer->n_groups; i++)
+		launch->groups[i] = peer->groups[i];
+	memcpy(session.id, st->message->id, sizeof(session.id));
+	st->context = fd_sealed_new("launch-context", launch, size);
+	st->session_context = fd_sealed_new("session-context", &session, sizeof(session));
+	return st->context < 0 ? st->context : (st->session_context < 0 ? st->session_context : 0);
+}
+
+static int make_scratch(struct start *st)
+{
+	int sessions = st->monitor->place.sessions;
+
+	if (mkdirat(sessions, st->message->id, 0700) < 0)
+		return -errno;
+	st->scratch = openat(sessions, st->message->id, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return st->scratch < 0 ? -errno : 0;
+}
+
+static int make_channels(struct start *st)
+{
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, st->link) < 0 ||
+	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, st->control) < 0 || pipe2(st->report, O_CLOEXEC) < 0)
+		return -errno;
+	return fd_set_nonblock(st->report[0], true);
+}
+
+/* Everything that the helpers need, in the order in which it is cheapest to give back. */
+static int prepare(struct start *st, struct error *e)
+{
+	const struct control_message *message = st->message;
+	const struct cgroup_limits limits = {
+		.memory = message->limits.memory,
+		.pids = message->limits.pids,
+		.cpu_pct = message->limits.cpu_pct,
+	};
+	int r = make_channels(st);
+
+	if (r < 0)
+		return error_set(e, ERROR_INTERNAL, -r, "channels", "", "No channels: %s.", strerror(-r));
+	r = cgroup_leaf_make(&st->monitor->cgroups, message->id, &limits, &st->cgroup, e);
+	if (r < 0)
+		return r;
+	r = cgroup_leaf_open_procs(&st->cgroup, st->procs);
+	if (r < 0)
+		return error_set(e, ERROR_INTERNAL, -r, "cgroup", "", "cgroup.procs cannot be opened: %s.",
+				 strerror(-r));
+	st->n_procs = (unsigned)r;
+	r = make_contexts(st);
+	if (r < 0)
+		return error_set(e, ERROR_INTERNAL, -r, "context", "", "No memory file: %s.", strerror(-r));
+	r = make_scratch(st);
+	if (r < 0)
+		return error_set(e, ERROR_INTERNAL, -r, "scratch", "Look for room in the state folder of isod.",
+				 "The session's scratch folder cannot be made: %s.", strerror(-r));
+	return 0;
+}
+
+static pid_t spawn_session(const struct start *st)
+{
+	static const char *const argv[] = { "isod-session", NULL };
+	const struct monitor *m = st->monitor;
+	const struct spawn_fd fds[] = {
+		{ m->files.null, 0 },
+		{ m->files.null, 1 },
+		{ 2, 2 },
+		{ st->control[0], SESSION_FD_CONTROL },
+		{ st->link[1], SESSION_FD_LINK },
+		{ st->fds[AT_EGRESS], SESSION_FD_EGRESS },
+		{ st->session_context, SESSION_FD_CONTEXT },
+	};
+
+	return spawn_helper(m->options.libexec, argv, fds, ARRAY_SIZE(fds));
+}
+
+static pid_t spawn_launch(const struct start *st)
+{
+	static const char *const argv[] = { "isod-launch", NULL };
+	const struct monitor *m = st->monitor;
+	const bool pty = st->message->flags & CONTROL_START_PTY;
+	const bool nesting = st->message->flags & CONTROL_START_NESTING;
+	struct spawn_fd fds[LAUNCH_FD_END] = {
+		{ pty ? m->files.null : st->fds[AT_STDIO], 0 },
+		{ pty ? m->files.null : st->fds[AT_STDIO + 1], 1 },
+		{ pty ? m->files.null : st->fds[AT_STDIO + 2], 2 },
+		{ st->fds[AT_PLAN], LAUNCH_FD_PLAN },
+		{ st->context, LAUNCH_FD_CONTEXT },
+		{ st->report[1], LAUNCH_FD_REPORT },
+		{ st->link[0], LAUNCH_FD_LINK },
+		{ m->files.ruleset, LAUNCH_FD_RULESET },
+		{ nesting ? m->files.seccomp_nesting : m->files.seccomp, LAUNCH_FD_SECCOMP },
+		{ m->files.etc, LAUNCH_FD_ETC },
+		{ st->scratch, LAUNCH_FD_SCRATCH },
+	};
+	size_t n = LAUNCH_FD_CGROUP;
+
+	for (unsigned i = 0; i < st->n_procs; i++)
+		fds[n++] = (struct spawn_fd){ st->procs[i], LAUNCH_FD_CGROUP + (int)i };
+	return spawn_helper(m->options.libexec, argv, fds, n);
+}
+
+static int run_helper(struct session *s, struct child *child, pid_t pid, const char *name)
+{
+	int r = pid < 0 ? pid : child_watch(child, &s->monitor->loop, pid, session_child_ended, s);
+
+	if (r < 0)
+		error_set(&s->error, ERROR_INTERNAL, -r, name, "Install isod again if it is missing.",
+			  "%s cannot be started: %s.", name, strerror(-r));
+	return r;
+}
+
+/* From here on the record owns what was made, and a failure is one more way for a session to end. */
+static void run(struct start *st, struct session *s)
+{
+	s->cgroup = st->cgroup;
+	st->cgroup = (struct cgroup_leaf)CGROUP_LEAF_INIT;
+	s->control_end = take_fd(&st->control[1]);
+	if (run_helper(s, &s->helper, spawn_session(st), "isod-session") == 0 &&
+	    run_helper(s, &s->launch, spawn_launch(st), "isod-launch") == 0)
+		session_watch_reports(s, take_fd(&st->report[0]));
+	else
+		session_end(s, NULL);
+}
+
+static void start_done(struct start *st)
+{
+	for (unsigned i = 0; i < 2; i++) {
+		fd_close(st->link[i]);
+		fd_close(st->control[i]);
+		fd_close(st->report[i]);
+	}
+	for (unsigned i = 0; i < st->n_procs; i++)
+		fd_close(st->procs[i]);
+	fd_close(st->context);
+	fd_close(st->session_context);
+	fd_close(st->scratch);
+	cgroup_leaf_remove(&st->cgroup);
+	cgroup_leaf_close(&st->cgroup);
+}
+
+static void tell_failure(struct monitor *m, const struct control_message *message, const struct error *e)
+{
+	struct control_message answer = { .type = CONTROL_SESSION_FAILED, .error = *e };
+
+	memcpy(answer.id, message->id, sizeof(answer.id));
+	control_link_send(&m->control, &answer, -1);
+}
+
+int session_start(struct monitor *m, const struct control_message *message, const int *fds, size_t n_fds)
+{
+	struct start st = {
+		.monitor = m,
+		.message = message,
+		.fds = fds,
+		.link = { -1, -1 },
+		.control = { -1, -1 },
+		.report = { -1, -1 },
+		.context = -1,
+		.session_context = -1,
+		.scratch = -1,
+		.cgroup = CGROUP_LEAF_INIT,
+	};
+	struct error e = ERROR_INIT;
+	struct session *s = NULL;
+	int r = check_message(&st, n_fds);
+
+	if (r < 0)
+		return r;
+	r = check_plan(&st, &e);
+	if (r == -EPROTO)
+		return r;
+	if (r == 0)
+		r = check_permitted(&st, &e);
+	if (r == 0)
+		r = prepare(&st, &e);
+	if (r == 0) {
+		s = session_new(m, message->id, st.peer->uid);
+		if (s)
+			run(&st, s);
+		else
+			r = error_set(&e, ERROR_INTERNAL, ENOMEM, "start", "", "There is no memory for a session.");
+	}
+	if (r < 0) {
+		if (st.scratch >= 0)
+			unlinkat(m->place.sessions, message->id, AT_REMOVEDIR);
+		tell_failure(m, message, &e);
+	}
+	start_done(&st);
+	return 0;
+}
