@@ -124,9 +124,11 @@ static int scan_status_line(struct scanner *s, struct http_head *ret)
 	if (s->at == s->end)
 		return 0;
 	/* Servers leave out the blank before an empty phrase; it is harmless, as the phrase means nothing. */
-	if (*s->at == ' ')
+	ret->phrase = (struct http_slice){ s->at, 0 };
+	if (*s->at == ' ') {
 		s->at++;
-	ret->phrase = scan_while(s, CHAR_VALUE);
+		ret->phrase = scan_while(s, CHAR_VALUE);
+	}
 	return scan_text(s, "\r\n");
 }
 

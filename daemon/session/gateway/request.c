@@ -96,6 +96,9 @@ static void connect_established(struct connection *c)
 	c->down.bytes = 0;
 	c->bound = true;
 	c->answer = ANSWER_CLOSE;
+	/* A tunnel that stays quiet from here on owns no buffer. */
+	if (c->in.len == 0)
+		buffer_done(&c->in);
 }
 
 static bool connect_connected(struct connection *c)
