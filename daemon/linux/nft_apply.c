@@ -1,27 +1,35 @@
 #include "daemon/linux/nft_apply.h"
 
 #include <errno.h>
+#include <linux/netfilter/nfnetlink.h>
 #include <linux/netlink.h>
+#include <stdint.h>
 #include <sys/socket.h>
 
 #include "base/cleanup.h"
 
-/* Messages of the batch that ask for an acknowledgement. */
-static size_t count_wanted(const void *batch, size_t len)
+/*
+ * Counts the messages that ask for an acknowledgement. A batch without its end is acknowledged in full and then thrown
+ * away in silence, so it is refused here: -EBADMSG.
+ */
+static ssize_t count_wanted(const void *batch, size_t len)
 {
 	const struct nlmsghdr *h = batch;
-	size_t n = 0;
+	uint16_t last = 0;
+	ssize_t n = 0;
 
-	for (; NLMSG_OK(h, len); h = NLMSG_NEXT(h, len))
+	for (; NLMSG_OK(h, len); h = NLMSG_NEXT(h, len)) {
 		n += (h->nlmsg_flags & NLM_F_ACK) != 0;
-	return n;
+		last = h->nlmsg_type;
+	}
+	return len == 0 && last == NFNL_MSG_BATCH_END ? n : -EBADMSG;
 }
 
 /* The kernel works a batch off inside sendto(2), so every answer is here already. */
-static int read_answers(int sock, size_t wanted)
+static int read_answers(int sock, ssize_t wanted)
 {
 	char data[16384] __attribute__((aligned(NLMSG_ALIGNTO)));
-	size_t got = 0;
+	ssize_t got = 0;
 
 	for (;;) {
 		const struct nlmsghdr *h = (const void *)data;
@@ -50,12 +58,14 @@ int nft_apply(const void *batch, size_t len)
 {
 	struct sockaddr_nl kernel = { .nl_family = AF_NETLINK };
 	_cleanup_close_ int sock = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_NETFILTER);
-	ssize_t n;
+	ssize_t wanted = count_wanted(batch, len), n;
 
+	if (wanted < 0)
+		return (int)wanted;
 	if (sock < 0)
 		return -errno;
 	n = sendto(sock, batch, len, 0, (const struct sockaddr *)&kernel, sizeof(kernel));
 	if (n < 0)
 		return -errno;
-	return (size_t)n == len ? read_answers(sock, count_wanted(batch, len)) : -EPROTO;
+	return (size_t)n == len ? read_answers(sock, wanted) : -EPROTO;
 }

@@ -5,7 +5,8 @@
 /*
  * Applies a netlink batch of nftables in the calling thread's network namespace: all of it or nothing. Needs a raw
  * socket only, no library. 0, or -errno: of the socket (no nftables in this kernel: -EPROTONOSUPPORT), of the first
- * message refused, or -EPROTO where fewer messages were acknowledged than asked for it.
+ * message refused, -EBADMSG where the batch is cut, or -EPROTO where fewer messages were acknowledged than asked for
+ * it.
  */
 int nft_apply(const void *batch, size_t len);
 

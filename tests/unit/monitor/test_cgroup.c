@@ -1,0 +1,238 @@
+/* Control groups, for real on whatever this machine has. */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "daemon/linux/cgroup.h"
+
+#define MOUNT "/sys/fs/cgroup"
+#define TAG "0badcafe"
+#define ID "0123456789ab"
+
+static struct cgroup_host host;
+
+static int open_host(void **state)
+{
+	assert_int_equal(cgroup_host_open(&host, MOUNT, TAG), 0);
+	cgroup_host_sweep(&host);
+	return 0;
+}
+
+static int close_host(void **state)
+{
+	cgroup_host_close(&host);
+	return 0;
+}
+
+static bool can(unsigned controller)
+{
+	for (unsigned i = 0; i < host.n; i++)
+		if (host.hierarchies[i].provides & controller)
+			return true;
+	return false;
+}
+
+static void read_value(const struct cgroup_leaf *leaf, unsigned controller, const char *v1, const char *v2, char *text,
+		       size_t size)
+{
+	for (unsigned i = 0; i < host.n; i++) {
+		unsigned provides = host.hierarchies[i].provides;
+		_cleanup_close_ int fd = -1;
+		ssize_t n;
+
+		if (!(provides & controller))
+			continue;
+		fd = openat(leaf->dirs[i], provides & CGROUP_UNIFIED ? v2 : v1, O_RDONLY | O_CLOEXEC);
+		assert_true(fd >= 0);
+		n = read(fd, text, size - 1);
+		assert_true(n >= 0);
+		text[n] = '\0';
+	}
+}
+
+static void remove_leaf(struct cgroup_leaf *leaf)
+{
+	int r;
+
+	/* The kernel takes the last process out of the group a moment after it was reaped. */
+	for (int i = 0; (r = cgroup_leaf_remove(leaf)) == -EBUSY && i < 1000; i++)
+		poll(NULL, 0, 1);
+	assert_int_equal(r, 0);
+	cgroup_leaf_close(leaf);
+}
+
+static void test_limits_are_set(void **state)
+{
+	const struct cgroup_limits limits = { .memory = can(CGROUP_MEMORY) ? 64u << 20 : 0,
+					      .pids = can(CGROUP_PIDS) ? 17 : 0,
+					      .cpu_pct = can(CGROUP_CPU) ? 150 : 0 };
+	struct cgroup_leaf leaf = CGROUP_LEAF_INIT;
+	struct error e = ERROR_INIT;
+	char text[64] = "";
+
+	assert_int_equal(cgroup_leaf_make(&host, ID, &limits, &leaf, &e), 0);
+	assert_string_equal(leaf.name, "isod-" TAG "-" ID);
+	if (limits.memory) {
+		read_value(&leaf, CGROUP_MEMORY, "memory.limit_in_bytes", "memory.max", text, sizeof(text));
+		assert_string_equal(text, "67108864\n");
+	}
+	if (limits.pids) {
+		read_value(&leaf, CGROUP_PIDS, "pids.max", "pids.max", text, sizeof(text));
+		assert_string_equal(text, "17\n");
+	}
+	if (limits.cpu_pct) {
+		read_value(&leaf, CGROUP_CPU, "cpu.cfs_quota_us", "cpu.max", text, sizeof(text));
+		assert_int_equal(strncmp(text, "150000", 6), 0);
+	}
+	remove_leaf(&leaf);
+}
+
+/* Enters the leaf and leaves a tree of children in it, then waits. */
+static pid_t start_tree(const struct cgroup_leaf *leaf)
+{
+	int fds[CGROUP_MAX], ready[2];
+	int n = cgroup_leaf_open_procs(leaf, fds);
+	char byte;
+	pid_t pid;
+
+	assert_true(n >= 1);
+	assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		for (int i = 0; i < n; i++)
+			if (write(fds[i], "0", 1) != 1)
+				_exit(1);
+		if (fork() >= 0 && fork() >= 0 && write(ready[1], "", 1) == 1)
+			for (;;)
+				pause();
+		_exit(2);
+	}
+	close(ready[1]);
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(read(ready[0], &byte, 1), 1);
+	/* Every writer gone is how the test sees that the whole tree is dead. */
+	for (int i = 0; i < n; i++)
+		close(fds[i]);
+	dup2(ready[0], 200);
+	close(ready[0]);
+	return pid;
+}
+
+static void test_kill_takes_the_tree(void **state)
+{
+	const struct cgroup_limits none = { 0 };
+	struct cgroup_leaf leaf = CGROUP_LEAF_INIT;
+	int status;
+	char byte;
+	pid_t pid;
+
+	assert_int_equal(cgroup_leaf_make(&host, ID, &none, &leaf, NULL), 0);
+	pid = start_tree(&leaf);
+	assert_int_equal(cgroup_leaf_remove(&leaf), -EBUSY);
+	assert_int_equal(cgroup_leaf_kill(&leaf), 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+	assert_int_equal(read(200, &byte, 1), 0);
+	close(200);
+	remove_leaf(&leaf);
+}
+
+static void test_v1_kill_without_the_unified_one(void **state)
+{
+	const struct cgroup_limits none = { 0 };
+	struct cgroup_host v1 = CGROUP_HOST_INIT;
+	struct cgroup_leaf leaf = CGROUP_LEAF_INIT;
+	int status;
+	pid_t pid;
+
+	memcpy(v1.tag, TAG, sizeof(TAG));
+	for (unsigned i = 0; i < host.n; i++)
+		if (host.hierarchies[i].provides & CGROUP_FREEZER)
+			v1.hierarchies[v1.n++] = host.hierarchies[i];
+	if (v1.n == 0)
+		skip(); /* a machine with v2 only */
+	assert_int_equal(cgroup_leaf_make(&v1, ID, &none, &leaf, NULL), 0);
+	pid = start_tree(&leaf);
+	assert_int_equal(cgroup_leaf_kill(&leaf), 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	close(200);
+	remove_leaf(&leaf);
+}
+
+static void test_missing_controller(void **state)
+{
+	const struct cgroup_limits limits = { .pids = 10 }, none = { 0 };
+	struct cgroup_host empty = CGROUP_HOST_INIT;
+	struct cgroup_leaf leaf = CGROUP_LEAF_INIT;
+	struct error e = ERROR_INIT;
+	int fds[CGROUP_MAX];
+
+	memcpy(empty.tag, TAG, sizeof(TAG));
+	assert_int_equal(cgroup_leaf_make(&empty, ID, &none, &leaf, &e), 0);
+	assert_int_equal(cgroup_leaf_open_procs(&leaf, fds), 0);
+	assert_int_equal(cgroup_leaf_remove(&leaf), 0);
+	assert_true(cgroup_leaf_make(&empty, ID, &limits, &leaf, &e) < 0);
+	assert_int_equal(e.code, ERROR_SANDBOX_UNAVAILABLE);
+	assert_non_null(strstr(e.message, "pids"));
+}
+
+static void test_sweep_spares_others(void **state)
+{
+	const struct cgroup_limits none = { 0 };
+	struct cgroup_host other = host;
+	struct cgroup_leaf mine = CGROUP_LEAF_INIT, theirs = CGROUP_LEAF_INIT;
+	int status;
+	pid_t pid;
+
+	memcpy(other.tag, "0badcaff", sizeof(TAG));
+	assert_int_equal(cgroup_leaf_make(&host, ID, &none, &mine, NULL), 0);
+	assert_int_equal(cgroup_leaf_make(&other, ID, &none, &theirs, NULL), 0);
+	pid = start_tree(&mine);
+	cgroup_host_sweep(&host);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFSIGNALED(status));
+	close(200);
+	cgroup_host_sweep(&host);
+	for (unsigned i = 0; i < host.n; i++)
+		assert_int_equal(faccessat(host.hierarchies[i].parent, theirs.name, F_OK, 0), 0);
+	remove_leaf(&mine);
+	remove_leaf(&theirs);
+}
+
+static void test_bad_arguments(void **state)
+{
+	struct cgroup_host h;
+
+	assert_int_equal(cgroup_host_open(&h, MOUNT, "short"), -EINVAL);
+	assert_int_equal(cgroup_host_open(&h, "/nonexistent", TAG), 0);
+	assert_int_equal(h.n, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_limits_are_set),
+		cmocka_unit_test(test_kill_takes_the_tree),
+		cmocka_unit_test(test_v1_kill_without_the_unified_one),
+		cmocka_unit_test(test_missing_controller),
+		cmocka_unit_test(test_sweep_spares_others),
+		cmocka_unit_test(test_bad_arguments),
+	};
+
+	return cmocka_run_group_tests(tests, open_host, close_host);
+}
