@@ -16,13 +16,14 @@ int control_open(struct control *c, uv_loop_t *loop, int monitor_fd, int audit_f
 
 void control_close(struct control *c)
 {
-	struct connection *next = LIST_FIRST(&c->connections), *this;
+	struct connection *next, *this;
 
+	registry_done(&c->registry);
+	next = LIST_FIRST(&c->connections);
 	while ((this = next)) {
 		next = LIST_NEXT(this, entry);
 		connection_drop(this);
 	}
-	registry_done(&c->registry);
 	monitor_close(&c->monitor);
 }
 

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,6 +78,16 @@ static void raise_descriptor_limit(void)
 	}
 }
 
+/* isod ends this program by closing its channel, so that the last lines of the log are written. A terminal that isod
+ * was started from must not end it before. */
+static void ignore_signals(void)
+{
+	static const int signals[] = { SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGPIPE };
+
+	for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
+		signal(signals[i], SIG_IGN);
+}
+
 static int serve(void)
 {
 	static struct control control;
@@ -110,6 +121,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	raise_descriptor_limit();
+	ignore_signals();
 	r = rights_drop((uid_t)options.uid, (gid_t)options.gid, &e);
 	if (r == 0) {
 		r = check_descriptors();

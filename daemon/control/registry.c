@@ -27,6 +27,10 @@ static void release_all(struct session_list *list)
 
 void registry_done(struct registry *r)
 {
+	struct session *s;
+
+	LIST_FOREACH (s, &r->live, entry)
+		session_abandon(s);
 	release_all(&r->live);
 	release_all(&r->ended);
 }

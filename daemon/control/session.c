@@ -289,6 +289,16 @@ void session_kill(struct session *s, enum session_cause cause)
 	monitor_send_kill(&s->control->monitor, s->id);
 }
 
+void session_abandon(struct session *s)
+{
+	if (s->history || s->gone)
+		return;
+	if (s->cause == CAUSE_NONE)
+		s->cause = CAUSE_FAULT;
+	session_on_exited(s, EXIT_KIND_LOST, 0);
+	s->gone = true;
+}
+
 void session_on_hang_up(struct session *s)
 {
 	s->client = NULL;

@@ -89,6 +89,8 @@ void session_on_exited(struct session *s, enum exit_kind kind, int32_t value);
 
 /* Ends the whole tree. Idempotent. */
 void session_kill(struct session *s, enum session_cause cause);
+/* isod-control ends: what is still to be written about it is written. isod ends the processes. */
+void session_abandon(struct session *s);
 /* The client's connection is gone. */
 void session_on_hang_up(struct session *s);
 /* What is new in the audit file: readers that follow it are told. */
