@@ -22,7 +22,8 @@
 #include "client/terminal_modes.h"
 #include "proto/stream.h"
 
-/* Above the first, nothing more is read for that side; the second bounds what one read may still add. */
+/* Above the first, nothing more is read for that side; the second also has room for what
+ * is written already and for one more frame. */
 #define HIGH_WATER (256U << 10)
 #define BUFFER_MAX (2U << 20)
 #define INPUT_CHUNK 16384
@@ -103,7 +104,7 @@ static bool write_output(struct screen *s)
 		if (written < 0 && errno == EINTR)
 			continue;
 		if (written < 0 && errno == EAGAIN)
-			return false;
+			break;
 		if (written < 0) {
 			s->output_gone = true;
 			break;
@@ -114,6 +115,10 @@ static bool write_output(struct screen *s)
 	}
 	if (s->output_gone || waiting(s) == 0)
 		forget_output(s);
+	if (s->written >= HIGH_WATER) {
+		buffer_consume(&s->to_output, s->written);
+		s->written = 0;
+	}
 	return !s->output_gone && waiting(s) == 0;
 }
 
@@ -282,7 +287,7 @@ static void read_signals(struct screen *s)
 				terminal_restore();
 				signals_die(signal);
 			}
-			/* fall through */
+			__attribute__((fallthrough));
 		default:
 			queue(s, stream_append_u32(&s->to_session, STREAM_SIGNAL, (uint32_t)signal));
 		}
