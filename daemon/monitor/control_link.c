@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "daemon/monitor/monitor.h"
 #include "daemon/monitor/session_start.h"
-#include "daemon/monitor/spawn.h"
+#include "daemon/monitor/helper.h"
 #include "daemon/wire/fds.h"
 
 #define BACKOFF_FIRST_MS 100
@@ -243,7 +243,7 @@ static void say_hello(struct control_link *c)
 
 static pid_t spawn_control(const struct monitor *m, int channel)
 {
-	const struct spawn_fd fds[] = {
+	const struct helper_fd fds[] = {
 		{ m->files.null, 0 },
 		{ m->files.null, 1 },
 		{ 2, 2 },
@@ -256,7 +256,7 @@ static pid_t spawn_control(const struct monitor *m, int channel)
 
 	snprintf(uid, sizeof(uid), "%u", m->control_user.uid);
 	snprintf(gid, sizeof(gid), "%u", m->control_user.gid);
-	return spawn_helper(m->options.libexec, argv, fds, ARRAY_SIZE(fds));
+	return helper_spawn(m->options.libexec, argv, fds, ARRAY_SIZE(fds));
 }
 
 int control_link_start(struct control_link *c)

@@ -12,7 +12,7 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "daemon/monitor/monitor.h"
-#include "daemon/monitor/spawn.h"
+#include "daemon/monitor/helper.h"
 #include "daemon/monitor/stdio_check.h"
 #include "daemon/wire/context.h"
 #include "daemon/wire/fds.h"
@@ -192,7 +192,7 @@ static pid_t spawn_session(const struct start *st)
 {
 	static const char *const argv[] = { "isod-session", NULL };
 	const struct monitor *m = st->monitor;
-	const struct spawn_fd fds[] = {
+	const struct helper_fd fds[] = {
 		{ m->files.null, 0 },
 		{ m->files.null, 1 },
 		{ 2, 2 },
@@ -202,7 +202,7 @@ static pid_t spawn_session(const struct start *st)
 		{ st->session_context, SESSION_FD_CONTEXT },
 	};
 
-	return spawn_helper(m->options.libexec, argv, fds, ARRAY_SIZE(fds));
+	return helper_spawn(m->options.libexec, argv, fds, ARRAY_SIZE(fds));
 }
 
 static pid_t spawn_launch(const struct start *st)
@@ -211,7 +211,7 @@ static pid_t spawn_launch(const struct start *st)
 	const struct monitor *m = st->monitor;
 	const bool pty = st->message->flags & CONTROL_START_PTY;
 	const bool nesting = st->message->flags & CONTROL_START_NESTING;
-	struct spawn_fd fds[LAUNCH_FD_END] = {
+	struct helper_fd fds[LAUNCH_FD_END] = {
 		{ pty ? m->files.null : st->fds[AT_STDIO], 0 },
 		{ pty ? m->files.null : st->fds[AT_STDIO + 1], 1 },
 		{ pty ? m->files.null : st->fds[AT_STDIO + 2], 2 },
@@ -227,8 +227,8 @@ static pid_t spawn_launch(const struct start *st)
 	size_t n = LAUNCH_FD_CGROUP;
 
 	for (unsigned i = 0; i < st->n_procs; i++)
-		fds[n++] = (struct spawn_fd){ st->procs[i], LAUNCH_FD_CGROUP + (int)i };
-	return spawn_helper(m->options.libexec, argv, fds, n);
+		fds[n++] = (struct helper_fd){ st->procs[i], LAUNCH_FD_CGROUP + (int)i };
+	return helper_spawn(m->options.libexec, argv, fds, n);
 }
 
 static int run_helper(struct session *s, struct child *child, pid_t pid, const char *name)

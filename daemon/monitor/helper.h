@@ -1,5 +1,5 @@
-#ifndef ISOD_MONITOR_SPAWN_H
-#define ISOD_MONITOR_SPAWN_H
+#ifndef ISOD_MONITOR_HELPER_H
+#define ISOD_MONITOR_HELPER_H
 /*
  * Starts a helper with exactly the descriptors of daemon/wire/fds.h. Nothing runs between fork and exec but dup2, so it
  * is safe whatever threads exist. The helper gets no environment, default signals and a session of its own.
@@ -7,16 +7,16 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-struct spawn_fd {
+struct helper_fd {
 	int from; /* one of ours; stays open here */
 	int to;   /* its number in the helper */
 };
 
 /* Above every fixed number and small enough for any limit. */
-#define SPAWN_FD_FLOOR 64
-#define SPAWN_FDS_MAX 24
+#define HELPER_FD_FLOOR 64
+#define HELPER_FDS_MAX 24
 
 /* directory/argv[0] is executed. Returns the pid, or -errno, that of exec included. */
-pid_t spawn_helper(const char *directory, const char *const argv[], const struct spawn_fd *fds, size_t n);
+pid_t helper_spawn(const char *directory, const char *const argv[], const struct helper_fd *fds, size_t n);
 
 #endif

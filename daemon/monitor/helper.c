@@ -1,4 +1,4 @@
-#include "daemon/monitor/spawn.h"
+#include "daemon/monitor/helper.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -35,12 +35,12 @@ static int prepare_attributes(posix_spawnattr_t *attributes)
 }
 
 /* Every source is first moved above all targets: a dup2 can then overwrite none that is still needed. */
-static int prepare_fds(posix_spawn_file_actions_t *actions, const struct spawn_fd *fds, size_t n, int *high)
+static int prepare_fds(posix_spawn_file_actions_t *actions, const struct helper_fd *fds, size_t n, int *high)
 {
 	for (size_t i = 0; i < n; i++) {
 		int r;
 
-		high[i] = fcntl(fds[i].from, F_DUPFD_CLOEXEC, SPAWN_FD_FLOOR);
+		high[i] = fcntl(fds[i].from, F_DUPFD_CLOEXEC, HELPER_FD_FLOOR);
 		if (high[i] < 0)
 			return -errno;
 		r = posix_spawn_file_actions_adddup2(actions, high[i], fds[i].to);
@@ -50,16 +50,16 @@ static int prepare_fds(posix_spawn_file_actions_t *actions, const struct spawn_f
 	return 0;
 }
 
-pid_t spawn_helper(const char *directory, const char *const argv[], const struct spawn_fd *fds, size_t n)
+pid_t helper_spawn(const char *directory, const char *const argv[], const struct helper_fd *fds, size_t n)
 {
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attributes;
-	int high[SPAWN_FDS_MAX];
+	int high[HELPER_FDS_MAX];
 	char path[PATH_MAX];
 	pid_t pid = -1;
 	int r;
 
-	if (n > SPAWN_FDS_MAX)
+	if (n > HELPER_FDS_MAX)
 		return -EINVAL;
 	r = snprintf(path, sizeof(path), "%s/%s", directory, argv[0]);
 	if (r < 0 || (size_t)r >= sizeof(path))
