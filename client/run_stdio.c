@@ -8,17 +8,22 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 
-static bool is_local_stream(int fd)
+/* One end of a socketpair(2): neither end has an address, so it leads to no service. */
+static bool is_own_pair(int fd)
 {
+	struct sockaddr_un own, other;
+	socklen_t own_len = sizeof(own), other_len = sizeof(other), len = sizeof(int);
 	int domain = 0, type = 0;
-	socklen_t len = sizeof(int);
 
 	return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &len) == 0 && domain == AF_UNIX &&
-	       getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) == 0 && type == SOCK_STREAM;
+	       getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) == 0 && type == SOCK_STREAM &&
+	       getsockname(fd, (struct sockaddr *)&own, &own_len) == 0 && own_len <= sizeof(sa_family_t) &&
+	       getpeername(fd, (struct sockaddr *)&other, &other_len) == 0 && other_len <= sizeof(sa_family_t);
 }
 
 bool run_stdio_can_pass(int fd)
@@ -30,7 +35,7 @@ bool run_stdio_can_pass(int fd)
 	if (S_ISFIFO(st.st_mode))
 		return true;
 	if (S_ISSOCK(st.st_mode))
-		return is_local_stream(fd);
+		return is_own_pair(fd);
 	return S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 3);
 }
 

@@ -1,7 +1,7 @@
 #ifndef ISOD_CLIENT_RUN_STDIO_H
 #define ISOD_CLIENT_RUN_STDIO_H
 /*
- * The three descriptors of a session without a pty. Pipes, local stream sockets and /dev/null are handed over as they
+ * The three descriptors of a session without a pty. Pipes, socket pairs and /dev/null are handed over as they
  * are, so that bytes never pass through isoctl. Anything else is not: the session could re-open a file through
  * /proc/self/fd with rights that the descriptor does not give, and a terminal could be typed into. It gets a pipe then,
  * and isoctl relays.
