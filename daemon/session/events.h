@@ -2,12 +2,30 @@
 #define ISOD_SESSION_EVENTS_H
 /* What happened, on its way to isod-control's audit log: a bounded queue over SESSION_FD_CONTROL. A full queue counts
  * what it drops and says so with SESSION_LOST; it never blocks a relay. */
+#include <stdbool.h>
+#include <stddef.h>
+
 #include "daemon/wire/session_wire.h"
 
 struct events;
 
-/* .type, .count = 0 are filled in. The program's name is asked for by the caller (owner.h) where it is wanted. */
+/* Entries that may wait while isod-control does not read: at about 550 bytes each, 2.2 MiB. */
+#define EVENTS_MAX 4096
+
+/* wake: called when something was queued, so that the owner of the socket watches for room; may be NULL. */
+struct events *events_new(size_t max, void (*wake)(void *data), void *data);
+void events_free(struct events *e);
+
+/* .type, .count = 0 are filled in. The program's name is asked for by the caller (owner.h) where it is wanted; bytes of
+ * it that are no printable ASCII are escaped here. */
 void events_connection(struct events *e, const struct session_connection *c);
+/* Never dropped for want of room by connections: a few places are kept for these. */
 void events_status(struct events *e, uint32_t type, uint32_t kind, int32_t value);
+/* Counts n connections that nobody will hear about. */
+void events_lost(struct events *e, uint64_t n);
+
+/* Sends what the non-blocking socket takes. 0 = nothing is left, -EAGAIN = the rest must wait, or -errno. */
+int events_flush(struct events *e, int sock);
+bool events_pending(const struct events *e);
 
 #endif

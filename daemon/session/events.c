@@ -1,0 +1,176 @@
+#include "daemon/session/events.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+
+#include "base/fd_pass.h"
+
+/* Room beyond .max that only a status may use: start, exit and some stops. */
+#define STATUS_ROOM 64
+
+struct event {
+	STAILQ_ENTRY(event) link;
+	size_t len;
+	char packet[];
+};
+
+STAILQ_HEAD(event_list, event);
+
+struct events {
+	struct event_list queue;
+	size_t count;
+	size_t max;
+	uint64_t lost; /* since the last SESSION_LOST */
+	void (*wake)(void *data);
+	void *data;
+};
+
+struct events *events_new(size_t max, void (*wake)(void *data), void *data)
+{
+	struct events *e = calloc(1, sizeof(*e));
+
+	if (!e)
+		return NULL;
+	STAILQ_INIT(&e->queue);
+	e->max = max;
+	e->wake = wake;
+	e->data = data;
+	return e;
+}
+
+void events_free(struct events *e)
+{
+	struct event *event;
+
+	if (!e)
+		return;
+	while ((event = STAILQ_FIRST(&e->queue))) {
+		STAILQ_REMOVE_HEAD(&e->queue, link);
+		free(event);
+	}
+	free(e);
+}
+
+static int push(struct events *e, const void *packet, size_t len, size_t max)
+{
+	struct event *event;
+
+	if (e->count >= max)
+		return -ENOBUFS;
+	event = malloc(sizeof(*event) + len);
+	if (!event)
+		return -ENOMEM;
+	event->len = len;
+	memcpy(event->packet, packet, len);
+	STAILQ_INSERT_TAIL(&e->queue, event, link);
+	e->count++;
+	return 0;
+}
+
+static struct session_status lost_message(uint64_t lost)
+{
+	return (struct session_status){ .type = SESSION_LOST, .value = lost > INT32_MAX ? INT32_MAX : (int32_t)lost };
+}
+
+/* The gap is told where it is: after what was queued before it, before what comes now. */
+static int push_after_gap(struct events *e, const void *packet, size_t len, size_t max)
+{
+	if (e->lost > 0) {
+		struct session_status gap = lost_message(e->lost);
+		int r = e->count + 1 < max ? push(e, &gap, sizeof(gap), max) : -ENOBUFS;
+
+		if (r < 0)
+			return r;
+		e->lost = 0;
+	}
+	return push(e, packet, len, max);
+}
+
+static void wake(struct events *e)
+{
+	if (e->wake)
+		e->wake(e->data);
+}
+
+void events_lost(struct events *e, uint64_t n)
+{
+	e->lost += n;
+	wake(e);
+}
+
+static void escape_program(char ret[SESSION_PROGRAM_MAX], const char *program)
+{
+	size_t n = 0, len = strnlen(program, SESSION_PROGRAM_MAX);
+
+	for (size_t i = 0; i < len; i++) {
+		unsigned char c = program[i];
+		char text[5] = { (char)c };
+
+		if (c < 0x20 || c > 0x7e)
+			snprintf(text, sizeof(text), "\\x%02x", c);
+		if (n + strlen(text) >= SESSION_PROGRAM_MAX)
+			break;
+		memcpy(ret + n, text, strlen(text));
+		n += strlen(text);
+	}
+	memset(ret + n, 0, SESSION_PROGRAM_MAX - n);
+}
+
+void events_connection(struct events *e, const struct session_connection *c)
+{
+	struct session_connection copy = *c;
+
+	if (copy.type == 0)
+		copy.type = c->via == VIA_DNS      ? SESSION_DNS_DENIED
+			    : c->via == VIA_PACKET ? SESSION_PACKET
+						   : SESSION_CONNECTION;
+	if (copy.count == 0)
+		copy.count = 1;
+	escape_program(copy.program, c->program);
+	if (push_after_gap(e, &copy, sizeof(copy), e->max) < 0)
+		e->lost += copy.count;
+	wake(e);
+}
+
+void events_status(struct events *e, uint32_t type, uint32_t kind, int32_t value)
+{
+	struct session_status status = { .type = type, .kind = kind, .value = value };
+
+	/* A program can stop itself without end; the exit alone must always fit. */
+	if (push_after_gap(e, &status, sizeof(status), type == SESSION_EXITED ? SIZE_MAX : e->max + STATUS_ROOM) < 0)
+		e->lost++;
+	wake(e);
+}
+
+int events_flush(struct events *e, int sock)
+{
+	struct event *event;
+
+	while ((event = STAILQ_FIRST(&e->queue))) {
+		ssize_t r = fd_pass_send(sock, event->packet, event->len, NULL, 0);
+
+		if (r < 0)
+			return (int)r;
+		STAILQ_REMOVE_HEAD(&e->queue, link);
+		e->count--;
+		free(event);
+	}
+	if (e->lost > 0) {
+		struct session_status gap = lost_message(e->lost);
+		ssize_t r = fd_pass_send(sock, &gap, sizeof(gap), NULL, 0);
+
+		if (r < 0)
+			return (int)r;
+		e->lost = 0;
+	}
+	return 0;
+}
+
+bool events_pending(const struct events *e)
+{
+	return e->count > 0 || e->lost > 0;
+}

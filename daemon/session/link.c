@@ -1,0 +1,240 @@
+#include "daemon/session/link.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fd.h"
+#include "base/fd_pass.h"
+#include "daemon/session/owner.h"
+
+/* Messages that wait for room: every open question and some signals. */
+#define QUEUE_MAX 320
+/* Messages read in one turn of the loop, so that a chatty pid 1 starves nobody. */
+#define READS_MAX 64
+
+struct link {
+	uv_poll_t poll;
+	int fd;
+	bool ended;
+	const struct link_handlers *handlers;
+	void *data;
+	struct owners *owners;
+	struct link_message *queue; /* ring, made at the first need */
+	size_t first, count;
+};
+
+/* How many descriptors each message brings, and whether the other end may send it at all. */
+static const struct {
+	bool incoming;
+	size_t fds;
+} shapes[LINK_TYPE_END] = {
+	[LINK_LISTENERS] = { true, LISTENER_COUNT },
+	[LINK_PTY] = { true, 1 },
+	[LINK_STARTED] = { true, 0 },
+	[LINK_STOPPED] = { true, 0 },
+	[LINK_CONTINUED] = { true, 0 },
+	[LINK_EXITED] = { true, 0 },
+	[LINK_OWNER] = { true, 0 },
+};
+
+static void on_poll(uv_poll_t *poll, int status, int events);
+
+static void watch(struct link *l)
+{
+	if (!l->ended)
+		uv_poll_start(&l->poll, UV_READABLE | (l->count > 0 ? UV_WRITABLE : 0), on_poll);
+}
+
+static void end(struct link *l, int err)
+{
+	if (l->ended)
+		return;
+	l->ended = true;
+	uv_poll_stop(&l->poll);
+	l->count = 0;
+	owners_fail(l->owners);
+	l->handlers->ended(l->data, err);
+}
+
+static bool exit_is_valid(const struct link_message *m)
+{
+	switch (m->kind) {
+	case EXIT_KIND_CODE:
+		return m->value >= 0 && m->value <= 255;
+	case EXIT_KIND_SIGNAL:
+		return m->value > 0 && m->value < 128;
+	case EXIT_KIND_LOST:
+	case EXIT_KIND_TIME:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static int dispatch(struct link *l, const struct link_message *m, ssize_t len, const int *fds, size_t n_fds)
+{
+	if (len != sizeof(*m) || m->type >= LINK_TYPE_END || !shapes[m->type].incoming ||
+	    shapes[m->type].fds != n_fds || memchr(m->text, 0, sizeof(m->text)) == NULL)
+		return -EBADMSG;
+	if ((m->type == LINK_EXITED && !exit_is_valid(m)) ||
+	    (m->type == LINK_STOPPED && (m->value <= 0 || m->value >= 128)))
+		return -EBADMSG;
+	switch (m->type) {
+	case LINK_LISTENERS:
+		l->handlers->listeners(l->data, fds);
+		break;
+	case LINK_PTY:
+		l->handlers->pty(l->data, fds[0]);
+		break;
+	case LINK_OWNER:
+		owners_answer(l->owners, m->query, m->value, m->text);
+		break;
+	default:
+		l->handlers->status(l->data, m);
+		break;
+	}
+	return 0;
+}
+
+static void receive(struct link *l)
+{
+	for (int i = 0; i < READS_MAX && !l->ended; i++) {
+		struct link_message m;
+		int fds[LISTENER_COUNT], r;
+		size_t n_fds = LISTENER_COUNT;
+		ssize_t len = fd_pass_receive(l->fd, &m, sizeof(m), fds, &n_fds);
+
+		if (len == -EAGAIN)
+			return;
+		if (len <= 0) {
+			end(l, (int)len);
+			return;
+		}
+		r = dispatch(l, &m, len, fds, n_fds);
+		if (r < 0) {
+			while (n_fds > 0)
+				fd_close(fds[--n_fds]);
+			end(l, r);
+		}
+	}
+}
+
+static void flush(struct link *l)
+{
+	while (l->count > 0) {
+		ssize_t r = fd_pass_send(l->fd, &l->queue[l->first], sizeof(*l->queue), NULL, 0);
+
+		if (r < 0) {
+			/* -EPIPE and the like: the reading side tells. What was sent before the end must still be read.
+			 */
+			if (r != -EAGAIN)
+				l->count = 0;
+			return;
+		}
+		l->first = (l->first + 1) % QUEUE_MAX;
+		l->count--;
+	}
+}
+
+static void on_poll(uv_poll_t *poll, int status, int events)
+{
+	struct link *l = poll->data;
+
+	if (status < 0) {
+		end(l, status);
+		return;
+	}
+	if (events & UV_WRITABLE) {
+		flush(l);
+		watch(l);
+	}
+	if (events & UV_READABLE)
+		receive(l);
+}
+
+int link_send(struct link *l, const struct link_message *message)
+{
+	if (l->ended)
+		return -EPIPE;
+	if (l->count == 0) {
+		ssize_t r = fd_pass_send(l->fd, message, sizeof(*message), NULL, 0);
+
+		if (r != -EAGAIN)
+			return r < 0 ? (int)r : 0;
+	}
+	if (!l->queue)
+		l->queue = calloc(QUEUE_MAX, sizeof(*l->queue));
+	if (!l->queue)
+		return -ENOMEM;
+	if (l->count == QUEUE_MAX)
+		return -ENOBUFS;
+	l->queue[(l->first + l->count++) % QUEUE_MAX] = *message;
+	watch(l);
+	return 0;
+}
+
+int link_send_signal(struct link *l, uint32_t type, int32_t value)
+{
+	struct link_message m = { .type = type, .value = value };
+
+	return link_send(l, &m);
+}
+
+struct owners *link_owners(struct link *l)
+{
+	return l->owners;
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+	free((char *)handle - offsetof(struct link, poll));
+}
+
+int link_open(uv_loop_t *loop, int fd, const struct link_handlers *handlers, void *data, struct link **ret)
+{
+	struct link *l = calloc(1, sizeof(*l));
+	int r;
+
+	if (!l)
+		return -ENOMEM;
+	r = fd_set_nonblock(fd, true);
+	if (r == 0)
+		r = uv_poll_init(loop, &l->poll, fd);
+	if (r < 0) {
+		free(l);
+		return r;
+	}
+	r = owners_new(loop, &l->owners);
+	if (r < 0) {
+		uv_close((uv_handle_t *)&l->poll, on_closed);
+		return r;
+	}
+	l->poll.data = l;
+	l->fd = fd;
+	l->handlers = handlers;
+	l->data = data;
+	watch(l);
+	*ret = l;
+	return 0;
+}
+
+void link_close(struct link *l)
+{
+	l->ended = true;
+	l->count = 0;
+	uv_close((uv_handle_t *)&l->poll, NULL);
+	owners_close(l->owners);
+	l->fd = fd_close(l->fd);
+}
+
+void link_free(struct link *l)
+{
+	if (!l)
+		return;
+	owners_free(l->owners);
+	free(l->queue);
+	free(l);
+}

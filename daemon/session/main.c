@@ -1,0 +1,93 @@
+/* isod-session: the way out of one session (network, terminal), without rights of its own. */
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+
+#include "base/fd.h"
+#include "base/log.h"
+#include "daemon/session/rights.h"
+#include "daemon/session/session.h"
+#include "daemon/wire/context.h"
+#include "daemon/wire/fds.h"
+#include "policy/egress_wire.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+/* The leak checker traces its own process, which this program has given up. */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void)
+{
+	return "detect_leaks=0";
+}
+#endif
+
+static int check_socket(int fd)
+{
+	int type = 0, domain = 0;
+	socklen_t len = sizeof(int);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) < 0 ||
+	    getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &len) < 0)
+		return -errno;
+	return type == SOCK_SEQPACKET && domain == AF_UNIX ? fd_set_cloexec(fd, true) : -EPROTOTYPE;
+}
+
+static int map_context(struct session_context *ret)
+{
+	const void *map;
+	size_t len;
+	int r = fd_sealed_map(SESSION_FD_CONTEXT, sizeof(*ret), &map, &len);
+
+	if (r < 0)
+		return r;
+	if (len == sizeof(*ret))
+		memcpy(ret, map, len);
+	munmap((void *)map, len);
+	return len == sizeof(*ret) && ret->size == sizeof(*ret) ? 0 : -EBADMSG;
+}
+
+int main(void)
+{
+	struct session_context context;
+	struct egress_rules rules;
+	struct error e = ERROR_INIT;
+	const void *egress;
+	size_t egress_len;
+	int r;
+
+	log_open("isod-session", LOG_LEVEL_INFO);
+	r = check_socket(SESSION_FD_CONTROL);
+	if (r == 0)
+		r = check_socket(SESSION_FD_LINK);
+	if (r == 0)
+		r = map_context(&context);
+	if (r == 0)
+		r = fd_sealed_map(SESSION_FD_EGRESS, LIMIT_EGRESS, &egress, &egress_len);
+	if (r == 0)
+		r = fd_close_from(SESSION_FD_EGRESS);
+	if (r < 0) {
+		log_error("not started as isod starts it: %s", strerror(-r));
+		return 1;
+	}
+	if (signal(SIGPIPE, SIG_IGN) == SIG_ERR || rights_drop(&context, &e) < 0) {
+		log_error("%s: %s", e.step, e.message);
+		return 1;
+	}
+	r = egress_decode(egress, egress_len, &rules);
+	munmap((void *)egress, egress_len);
+	if (r < 0) {
+		log_error("egress rules: %s", strerror(-r));
+		return 1;
+	}
+	r = session_run(&(struct session_setup){
+		.control_fd = SESSION_FD_CONTROL,
+		.link_fd = SESSION_FD_LINK,
+		.has_pty = context.flags & SESSION_HAS_PTY,
+		.rules = &rules,
+	});
+	if (r < 0)
+		log_error("cannot begin: %s", strerror(-r));
+	egress_rules_done(&rules);
+	return r < 0;
+}

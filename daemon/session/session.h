@@ -1,0 +1,19 @@
+#ifndef ISOD_SESSION_SESSION_H
+#define ISOD_SESSION_SESSION_H
+/* One session from the first listener to the last byte. Logs. */
+#include <stdbool.h>
+
+#include "policy/egress.h"
+
+struct session_setup {
+	int control_fd; /* SESSION_FD_CONTROL and _LINK: taken over */
+	int link_fd;
+	bool has_pty; /* a pty master and a client will come */
+	const struct egress_rules *rules;
+};
+
+/* Serves until the program has exited and everything was handed over, or the session was ended from outside. 0, or
+ * -errno where it could not begin. */
+int session_run(const struct session_setup *setup);
+
+#endif
