@@ -258,7 +258,7 @@ static void on_swept(uv_work_t *work, int status)
 		return;
 	}
 	if (!m->stopping && m->options.ready_fd >= 0) {
-		if (write(m->options.ready_fd, "", 1) < 0)
+		if (write(m->options.ready_fd, "\n", 1) < 0)
 			log_warning("nobody waits at --ready-fd: %s", strerror(errno));
 		fd_close(m->options.ready_fd);
 	}
