@@ -35,7 +35,6 @@ struct launch_own {
 	int fd;
 	uint64_t mount_id;
 	bool read_only;
-	bool changed; /* holds something made for the view that the plan did not name; kept for tests */
 };
 
 struct launch {

@@ -36,9 +36,13 @@ int launch_mount_tmpfs(const struct launch_mount_tmpfs *o)
 	return mount_new("tmpfs", options, o->size > 0 ? 4 : 3, o->attributes);
 }
 
-int launch_mount_proc(void)
+int launch_mount_proc(gid_t exempt)
 {
-	return mount_new("proc", NULL, 0, SAFE);
+	/* Without the second option group 0 is exempt. */
+	struct option options[] = { { "hidepid", "invisible" }, { "gid", "" } };
+
+	snprintf(options[1].value, sizeof(options[1].value), "%u", exempt);
+	return mount_new("proc", options, ARRAY_SIZE(options), SAFE);
 }
 
 int launch_mount_sysfs(void)

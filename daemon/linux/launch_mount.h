@@ -13,8 +13,9 @@ struct launch_mount_tmpfs {
 };
 
 int launch_mount_tmpfs(const struct launch_mount_tmpfs *options);
-/* nosuid, nodev, noexec */
-int launch_mount_proc(void);
+/* nosuid, nodev, noexec; processes that the reader may not trace do not exist there, pid 1 among them: not even to a
+ * caller that is uid 0. exempt: a group that nothing inside has. */
+int launch_mount_proc(gid_t exempt);
 /* read-only besides */
 int launch_mount_sysfs(void);
 /* A new instance; slaves belong to uid and gid, mode 0620. */

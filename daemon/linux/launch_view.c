@@ -26,7 +26,7 @@ int launch_view_proc(struct launch *l, struct error *e)
 	l->special_devices = calloc((l->plan.n_mounts + 1) * PER_MOUNT, sizeof(*l->special_devices));
 	if (!l->own || !l->special_devices)
 		return -ENOMEM;
-	l->proc_fd = launch_mount_proc();
+	l->proc_fd = launch_mount_proc(l->context->net_gid);
 	return l->proc_fd < 0 ? l->proc_fd : 0;
 }
 

@@ -1,0 +1,30 @@
+#ifndef TESTS_INSIDE_ATTEMPT_H
+#define TESTS_INSIDE_ATTEMPT_H
+/* One thing that a program inside a session must not be able to do. Each runs in a process of its own. */
+#include <stdbool.h>
+#include <stddef.h>
+
+struct attempt {
+	const char *name;
+	/* NULL where it was refused; else what could be done. */
+	const char *(*run)(void);
+	bool may_die; /* a signal counts as a refusal too */
+};
+
+extern const struct attempt attempts_kernel[];
+extern const struct attempt attempts_files[];
+extern const struct attempt attempts_processes[];
+extern const struct attempt attempts_network[];
+
+/* True for a negative result: the call was refused, whatever the reason. */
+#define REFUSED(call) ((call) < 0)
+/* Refused with that very errno. */
+#define REFUSED_WITH(error, call) (errno = 0, (call) < 0 && errno == (error))
+/* An attempt that is one call. */
+#define ATTEMPT(name, call)                                                                                            \
+	static const char *name(void)                                                                                  \
+	{                                                                                                              \
+		return REFUSED(call) ? NULL : "the call succeeded";                                                    \
+	}
+
+#endif
