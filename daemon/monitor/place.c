@@ -102,9 +102,12 @@ static int open_config(struct place *p, const char *config_dir, struct error *e)
 	struct stat st;
 
 	p->config = open(config_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (p->config < 0 && errno == ENOENT)
-		p->config = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	else if (p->config >= 0 && (fstat(p->config, &st) < 0 || st.st_uid != 0 || st.st_mode & 022))
+	if (p->config < 0 && errno == ENOENT) {
+		/* Made now, so that a policy written later is seen without a restart. */
+		p->config = open_folder(AT_FDCWD, config_dir, 0755, 0, 0, config_dir, e);
+		return p->config < 0 ? p->config : 0;
+	}
+	if (p->config >= 0 && (fstat(p->config, &st) < 0 || st.st_uid != 0 || st.st_mode & 022))
 		return complain(e, EPERM, config_dir, "others than root may write in it");
 	return p->config < 0 ? complain(e, errno, config_dir, "cannot be opened") : 0;
 }
