@@ -186,7 +186,13 @@ static int decode_body(struct cursor *c, uint32_t n_rules, uint32_t n_pins, stru
 		r = decode_pin(c, &ret->pins[ret->n_pins++]);
 	if (r == 0 && c->at != c->end)
 		r = -EBADMSG;
-	return r < 0 ? r : egress_rules_prepare(ret);
+	if (r == 0)
+		r = egress_rules_prepare(ret);
+	/* Pins are sorted now; which of two for one name counts must not depend on the sort. */
+	for (uint32_t i = 1; r == 0 && i < ret->n_pins; i++)
+		if (strcmp(ret->pins[i - 1].name, ret->pins[i].name) == 0)
+			r = -EBADMSG;
+	return r;
 }
 
 int egress_decode(const void *data, size_t len, struct egress_rules *ret)

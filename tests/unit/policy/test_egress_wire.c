@@ -175,6 +175,36 @@ static void not_encoded(void **state)
 	assert_int_equal(egress_encode(&sample, &small), -EMSGSIZE);
 }
 
+static void pins_sorted_and_single(void **state)
+{
+	_cleanup_buffer_ struct buffer b = BUFFER_INIT(LIMIT_EGRESS), twice = BUFFER_INIT(LIMIT_EGRESS);
+	struct egress_pin three[] = {
+		{ .name = "c.example", .n_addresses = 1, .addresses = { { AF_INET, { 1 } } } },
+		{ .name = "a.example", .n_addresses = 1, .addresses = { { AF_INET, { 2 } } } },
+		{ .name = "b.example", .n_addresses = 1, .addresses = { { AF_INET, { 3 } } } },
+	};
+	const struct egress_rules r = { .pins = three, .n_pins = ARRAY_SIZE(three) };
+	struct egress_rules got;
+
+	assert_int_equal(egress_encode(&r, &b), 0);
+	assert_int_equal(decode(&b, &got), 0);
+	assert_int_equal(egress_pin_find(&got, "c.example")->addresses[0].address[0], 1);
+	assert_int_equal(egress_pin_find(&got, "b.example")->addresses[0].address[0], 3);
+	egress_rules_done(&got);
+	three[2].name = "c.example";
+	assert_int_equal(egress_encode(&r, &twice), 0);
+	assert_int_equal(decode(&twice, &got), -EBADMSG);
+	three[2].name = "B.example";
+	twice.len = 0;
+	assert_int_equal(egress_encode(&r, &twice), 0);
+	assert_int_equal(decode(&twice, &got), -EBADMSG);
+	three[2].name = "b.example";
+	three[2].n_addresses = 0;
+	twice.len = 0;
+	assert_int_equal(egress_encode(&r, &twice), 0);
+	assert_int_equal(decode(&twice, &got), -EBADMSG);
+}
+
 /* A header that promises more than the message can hold must not cost memory. */
 static void counts(void **state)
 {
@@ -219,9 +249,15 @@ static void empty_is_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(round_trip),   cmocka_unit_test(prepared),         cmocka_unit_test(cut_and_trailing),
-		cmocka_unit_test(flipped_bits), cmocka_unit_test(rules_not_taken),  cmocka_unit_test(not_encoded),
-		cmocka_unit_test(counts),       cmocka_unit_test(empty_is_nothing),
+		cmocka_unit_test(round_trip),
+		cmocka_unit_test(prepared),
+		cmocka_unit_test(cut_and_trailing),
+		cmocka_unit_test(flipped_bits),
+		cmocka_unit_test(rules_not_taken),
+		cmocka_unit_test(not_encoded),
+		cmocka_unit_test(pins_sorted_and_single),
+		cmocka_unit_test(counts),
+		cmocka_unit_test(empty_is_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
