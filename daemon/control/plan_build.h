@@ -20,7 +20,7 @@ struct plan_input {
 	const struct view_probe *probe;
 };
 
-/* A plan with the memory of its texts and arrays. */
+/* A plan with the memory of its texts and arrays; what the request says itself (id, cwd, links) is only borrowed. */
 struct plan_built {
 	struct plan plan;
 	struct plan_mount *mounts;

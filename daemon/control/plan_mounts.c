@@ -104,8 +104,10 @@ static int add_private(const struct plan_input *in, struct plan_built *b, struct
 	r = add(b, &m, e);
 	if (r < 0 || strcmp(in->caller->home, runtime) == 0)
 		return r;
-	m.target = in->caller->home;
+	m.target = string_list_add(&b->texts, in->caller->home);
 	m.size = 0;
+	if (!m.target)
+		return no_memory(e);
 	return add(b, &m, e);
 }
 

@@ -140,6 +140,17 @@ struct json_document server_reply(struct server *s, int client)
 	return doc;
 }
 
+void server_expect_error(struct server *s, int client, const char *name)
+{
+	_cleanup_json_ struct json_document doc = server_reply(s, client);
+
+	assert_non_null(doc.root);
+	assert_string_equal(text_at(doc.root, "error", NULL), name);
+	/* Every error of ours has a sentence. */
+	if (strncmp(name, "org.isod.", 9) == 0)
+		assert_true(strlen(text_at(doc.root, "parameters", "message")) > 20);
+}
+
 void server_expect_closed(struct server *s, int client)
 {
 	char byte;

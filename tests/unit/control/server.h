@@ -44,6 +44,13 @@ void server_isod_send(struct server *s, const struct control_message *m, int fd)
 /* Runs argv {"true"} for uid as far as started; returns the session's end of the helper channel, *ret_client, id. */
 int server_start_session(struct server *s, uint32_t uid, const char *more, int *ret_client,
 			 char ret_id[ISOD_ID_LEN + 1]);
+/* The reply is this error, with a sentence. */
+void server_expect_error(struct server *s, int client, const char *name);
+/* A Run call; more: further members, beginning with a comma. */
+#define SERVER_RUN(more)                                                                                               \
+	"{\"method\":\"org.isod.Run\",\"more\":true,\"parameters\":{\"argv\":[\"true\"],\"cwd\":\"/srv/project\","     \
+	"\"env\":[],\"named\":[],\"policies\":[]" more "}}"
+
 /* The text of the member, which must be there. */
 const char *text_at(const struct json_value *v, const char *a, const char *b);
 

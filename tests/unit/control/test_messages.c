@@ -13,14 +13,6 @@
 #include "base/cleanup.h"
 #include "server.h"
 
-static void expect_error(struct server *s, int client, const char *name)
-{
-	_cleanup_json_ struct json_document doc = server_reply(s, client);
-
-	assert_non_null(doc.root);
-	assert_string_equal(text_at(doc.root, "error", NULL), name);
-}
-
 static void expect_works(struct server *s, int client)
 {
 	_cleanup_json_ struct json_document doc = JSON_DOCUMENT_INIT;
@@ -55,7 +47,7 @@ static void test_malformed_messages(void **state)
 		_cleanup_close_ int client = server_connect(*state, 1000);
 
 		server_send(*state, client, bad[i].text, bad[i].len, NULL, 0);
-		expect_error(*state, client, "org.isod.Invalid");
+		server_expect_error(*state, client, "org.isod.Invalid");
 		server_expect_closed(*state, client);
 		server_isod_expect(*state, CONTROL_PEER_DONE);
 	}
@@ -75,7 +67,7 @@ static void test_parameters(void **state)
 
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 		server_call(*state, client, bad[i], NULL, 0);
-		expect_error(*state, client, "org.isod.Invalid");
+		server_expect_error(*state, client, "org.isod.Invalid");
 	}
 	expect_works(*state, client);
 }
@@ -95,7 +87,7 @@ static void test_unknown_methods(void **state)
 
 	for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
 		server_call(*state, client, calls[i].method, NULL, 0);
-		expect_error(*state, client, calls[i].error);
+		server_expect_error(*state, client, calls[i].error);
 	}
 	expect_works(*state, client);
 }
@@ -158,19 +150,19 @@ static void test_descriptors_where_none_belong(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
 		fds[i] = null;
 	server_call(*state, client, "{\"method\":\"org.isod.Status\"}", fds, 3);
-	expect_error(*state, client, "org.isod.Invalid");
+	server_expect_error(*state, client, "org.isod.Invalid");
 	expect_works(*state, client);
 	assert_int_equal(count_descriptors(), before);
 	/* More than a message may bring, in one piece and in several. */
 	server_call(*state, client, "{\"method\":\"org.isod.Status\"}", fds, 12);
-	expect_error(*state, client, "org.isod.Invalid");
+	server_expect_error(*state, client, "org.isod.Invalid");
 	server_expect_closed(*state, client);
 	{
 		_cleanup_close_ int second = server_connect(*state, 1000);
 
 		server_send(*state, second, "{", 1, fds, 6);
 		server_send(*state, second, "{", 1, fds, 6);
-		expect_error(*state, second, "org.isod.Invalid");
+		server_expect_error(*state, second, "org.isod.Invalid");
 		server_expect_closed(*state, second);
 	}
 	server_turn(*state);
@@ -188,7 +180,7 @@ static void test_descriptors_of_the_second_message(void **state)
 	server_call(*state, client, "{\"method\":\"org.isod.List\",\"parameters\":{\"all\":true}}", fds, 3);
 	first = server_reply(*state, client);
 	assert_null(json_get(first.root, "error"));
-	expect_error(*state, client, "org.isod.Invalid");
+	server_expect_error(*state, client, "org.isod.Invalid");
 }
 
 static void test_too_long(void **state)
@@ -198,7 +190,7 @@ static void test_too_long(void **state)
 
 	memset(text, 'x', LIMIT_MESSAGE + 1);
 	server_send(*state, client, text, LIMIT_MESSAGE + 1, NULL, 0);
-	expect_error(*state, client, "org.isod.LimitExceeded");
+	server_expect_error(*state, client, "org.isod.LimitExceeded");
 	server_expect_closed(*state, client);
 }
 

@@ -1,0 +1,191 @@
+/* Plans as text, held against tests/golden/plan/NAME.txt. With GOLDEN_UPDATE=1 the files are written instead. */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "plan_case.h"
+
+#define ALICE .uid = 1000, .user = "alice", .home = "/home/alice"
+
+static const struct plan_case golden[] = {
+	{ .name = "plain",
+	  ALICE,
+	  .cwd = "/home/alice/proj",
+	  .pwd = "/home/alice/proj",
+	  .env = { { "PATH", "/usr/bin" }, { "TERM", "xterm" }, { "AWS_SECRET_ACCESS_KEY", "s" } } },
+	{ .name = "split-usr", ALICE, .cwd = "/home/alice/proj", .split_usr = true },
+	{ .name = "terminal-nesting",
+	  ALICE,
+	  .cwd = "/srv/proj",
+	  .terminal = true,
+	  .policy = "{\"process\":{\"nesting\":true}}" },
+	{ .name = "rules",
+	  ALICE,
+	  .cwd = "/home/alice/proj",
+	  .policy = "{\"sandbox\":{\"filesystem\":{\"allowRead\":[\"~/.gitconfig\",\"/data/b\",\"/data\",\"~/both\"],"
+		    "\"allowWrite\":[\"~/.cache\",\"./sub\",\"~/both\"]}}}" },
+	{ .name = "links",
+	  ALICE,
+	  .cwd = "/data/work/proj",
+	  .pwd = "/home/alice/work/proj",
+	  .links = { { "/home/alice/work", "/data/work" } } },
+	/* /tmp is a folder of the session's, /usr is the host's, /home holds the home: no link goes there. */
+	{ .name = "links-without-room",
+	  ALICE,
+	  .cwd = "/data/proj",
+	  .pwd = "/tmp/x/proj",
+	  .links = { { "/tmp/x", "/data" }, { "/usr/x", "/data" }, { "/home", "/data" }, { "/data/proj/in", "/" } } },
+	{ .name = "no-user-entry", .uid = 4711, .cwd = "/srv/proj" },
+	{ .name = "useless-home", .uid = 13, .user = "proxy", .home = "/bin", .cwd = "/srv/proj" },
+	{ .name = "project-in-tmp", ALICE, .cwd = "/tmp/proj" },
+	{ .name = "home-as-project",
+	  ALICE,
+	  .cwd = "/home/alice",
+	  .policy = "{\"sandbox\":{\"filesystem\":{\"allowWrite\":[\"~/.\"]}}}" },
+};
+
+static const struct {
+	struct plan_case input;
+	enum error_code code;
+	const char *says;
+} refused[] = {
+#define CWD(path, error, text)                                                                                         \
+	{                                                                                                              \
+		{ ALICE, .cwd = path }, error, text                                                                    \
+	}
+	CWD("/", ERROR_REFUSED, "whole machine"),
+	CWD("/home/alice", ERROR_REFUSED, "home directory"),
+	CWD("/home", ERROR_REFUSED, "home directory"),
+	CWD("/tmp", ERROR_REFUSED, "shared"),
+	CWD("/usr", ERROR_REFUSED, "system"),
+	CWD("/etc", ERROR_REFUSED, "system"),
+	CWD("/proc/self/cwd", ERROR_REFUSED, "system"),
+	CWD("/sys/fs", ERROR_REFUSED, "system"),
+	CWD("/dev/shm/x", ERROR_REFUSED, "system"),
+	CWD("/run/user/1000", ERROR_REFUSED, "system"),
+	CWD("/run/isod/x", ERROR_REFUSED, "system"),
+	CWD("relative", ERROR_INVALID, "clean"),
+	CWD("", ERROR_INVALID, "clean"),
+	CWD("/srv/../etc", ERROR_INVALID, "clean"),
+	CWD("/srv//x", ERROR_INVALID, "clean"),
+	CWD("/srv/x/", ERROR_INVALID, "clean"),
+#define RULE(path)                                                                                                     \
+	{                                                                                                              \
+		{ ALICE, .cwd = "/srv/p", .policy = "{\"sandbox\":{\"filesystem\":{\"allowRead\":[\"" path "\"]}}}" }, \
+			ERROR_POLICY, ""                                                                               \
+	}
+	RULE("/"),
+	RULE("/proc/1"),
+	RULE("/dev/kvm"),
+	RULE("/run"),
+	RULE("/run/isod/isod.sock"),
+	RULE("/run/user/1000"),
+	RULE("/var/run"),
+	{ { ALICE, .cwd = "/srv/p", .env = { { "A B", "x" } } }, ERROR_INVALID, "Entry 0" },
+	{ { ALICE, .cwd = "/srv/p", .env = { { "A", "x" }, { "LANG", "x" }, { "LANG", "y" } } },
+	  ERROR_INVALID,
+	  "twice" },
+	{ { ALICE, .cwd = "/srv/p", .named = { "OK", "1BAD" } }, ERROR_INVALID, "Entry 1" },
+};
+
+static void golden_path(const char *name, char ret[4096])
+{
+	const char *top = getenv("GOLDEN_DIR");
+
+	assert_non_null(top);
+	snprintf(ret, 4096, "%s/%s.txt", top, name);
+}
+
+static void test_golden(void **state)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(golden); i++) {
+		_cleanup_plan_built_ struct plan_built built = PLAN_BUILT_INIT;
+		_cleanup_buffer_ struct buffer text = BUFFER_INIT(1 << 20);
+		_cleanup_close_ int fd = -1;
+		_cleanup_free_ char *expected = NULL;
+		struct error e = ERROR_INIT;
+		char path[4096];
+		size_t len;
+
+		if (plan_case_build(&golden[i], &built, &e) < 0)
+			fail_msg("%s: %s: %s", golden[i].name, e.step, e.message);
+		plan_case_dump(&built, &text);
+		golden_path(golden[i].name, path);
+		if (getenv("GOLDEN_UPDATE")) {
+			fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+			assert_int_equal(fd_write_full(fd, text.data, text.len), 0);
+			continue;
+		}
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		assert_true(fd >= 0);
+		assert_int_equal(fd_read_file(fd, 1 << 20, &expected, &len), 0);
+		assert_int_equal(buffer_append(&text, "", 1), 0);
+		assert_string_equal(text.data, expected);
+	}
+}
+
+/* What is built is what isod-launch will accept. */
+static void test_plans_can_be_decoded(void **state)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(golden); i++) {
+		_cleanup_plan_built_ struct plan_built built = PLAN_BUILT_INIT;
+		_cleanup_buffer_ struct buffer bytes = BUFFER_INIT(LIMIT_PLAN);
+		_cleanup_free_ void *block = NULL;
+		struct error e = ERROR_INIT;
+		struct plan plan;
+
+		assert_int_equal(plan_case_build(&golden[i], &built, &e), 0);
+		assert_int_equal(plan_encode(&built.plan, &bytes), 0);
+		if (plan_decode(bytes.data, bytes.len, &plan, &block, &e) < 0)
+			fail_msg("%s: %s: %s", golden[i].name, e.step, e.message);
+		assert_int_equal(plan.n_mounts, built.plan.n_mounts);
+	}
+}
+
+static void test_refused(void **state)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
+		_cleanup_plan_built_ struct plan_built built = PLAN_BUILT_INIT;
+		struct error e = ERROR_INIT;
+
+		if (plan_case_build(&refused[i].input, &built, &e) == 0)
+			fail_msg("case %zu (cwd %s) was not refused", i, refused[i].input.cwd);
+		if (e.code != refused[i].code || !strstr(e.message, refused[i].says))
+			fail_msg("case %zu: %s: %s", i, error_code_name(e.code), e.message);
+	}
+}
+
+static void test_arguments_that_linux_does_not_take(void **state)
+{
+	_cleanup_plan_built_ struct plan_built built = PLAN_BUILT_INIT;
+	_cleanup_free_ char *long_text = malloc(131073);
+	struct error e = ERROR_INIT;
+	struct plan_case t = { ALICE, .cwd = "/srv/p", .env = { { "LANG", long_text } } };
+
+	memset(long_text, 'x', 131072);
+	long_text[131072] = '\0';
+	assert_true(plan_case_build(&t, &built, &e) < 0);
+	assert_int_equal(e.code, ERROR_LIMIT);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_golden),
+		cmocka_unit_test(test_plans_can_be_decoded),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_arguments_that_linux_does_not_take),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
