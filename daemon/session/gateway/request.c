@@ -68,8 +68,6 @@ static bool connect_request(struct connection *c, const struct request *q)
 	int r;
 
 	audit_end(c, EGRESS_ALLOWED);
-	if (q->facts.body != HTTP_BODY_NONE)
-		return bad(c);
 	r = target_parse(q->head.target.at, q->head.target.len, 0, &c->target);
 	if (r < 0) {
 		c->target = (struct target){ 0 };
@@ -184,18 +182,6 @@ static bool absolute_request(struct connection *c, struct request *q)
 	return exchange_begin(c, &q->head, &q->facts, q->path, NULL, q->len);
 }
 
-static bool judge(struct connection *c, struct request *q)
-{
-	c->in_looked = 0;
-	if (http_facts_read(&q->head, &q->facts) < 0)
-		return bad(c);
-	if (c->bound)
-		return bound_request(c, q);
-	if (http_slice_is(q->head.method, "CONNECT"))
-		return connect_request(c, q);
-	return absolute_request(c, q);
-}
-
 /* A head that cannot be understood belongs to no target, unless there is only one. */
 static bool malformed(struct connection *c, ssize_t error)
 {
@@ -209,6 +195,18 @@ static bool malformed(struct connection *c, ssize_t error)
 	if (error == -EPROTONOSUPPORT)
 		return refuse_with(c, 505, EGRESS_BAD_HTTP, "Only HTTP/1.0 and HTTP/1.1 are understood here.");
 	return bad(c);
+}
+
+static bool judge(struct connection *c, struct request *q)
+{
+	c->in_looked = 0;
+	if (http_facts_read(&q->head, &q->facts) < 0)
+		return malformed(c, -EBADMSG);
+	if (c->bound)
+		return bound_request(c, q);
+	if (http_slice_is(q->head.method, "CONNECT"))
+		return q->facts.body == HTTP_BODY_NONE ? connect_request(c, q) : malformed(c, -EBADMSG);
+	return absolute_request(c, q);
 }
 
 static bool ended(struct connection *c)

@@ -90,7 +90,7 @@ static struct {
 const char *names_lookup(const struct names *n, int family, const uint8_t address[16])
 {
 	(void)n;
-	if (family == AF_INET && address[0] == 198 && address[1] == 18 && address[3] > 0 &&
+	if (family == AF_INET && address[0] == 198 && address[1] == 18 && address[2] == 0 && address[3] > 0 &&
 	    address[3] < ARRAY_SIZE(invented))
 		return invented[address[3]];
 	return NULL;
@@ -369,10 +369,8 @@ size_t rig_read_end(int fd, const char **ret_data, bool *ret_reset)
 	}
 }
 
-struct session_connection rig_event(void)
+bool rig_wait_event(struct session_connection *ret)
 {
-	struct session_connection e;
-
 	for (int i = 0; i < WAIT_MS; i++) {
 		struct timespec ms = { .tv_nsec = 1000000 };
 		bool there;
@@ -380,14 +378,22 @@ struct session_connection rig_event(void)
 		pthread_mutex_lock(&rig.lock);
 		there = rig.n_taken < rig.n_events;
 		if (there)
-			e = rig.events[rig.n_taken++];
+			*ret = rig.events[rig.n_taken++];
 		pthread_mutex_unlock(&rig.lock);
 		if (there)
-			return e;
+			return true;
 		nanosleep(&ms, NULL);
 	}
-	fail_msg("no audit event");
-	abort();
+	return false;
+}
+
+struct session_connection rig_event(void)
+{
+	struct session_connection e = { 0 };
+
+	if (!rig_wait_event(&e))
+		fail_msg("no audit event");
+	return e;
 }
 
 bool rig_no_event(void)
@@ -398,4 +404,14 @@ bool rig_no_event(void)
 	none = rig.n_taken == rig.n_events;
 	pthread_mutex_unlock(&rig.lock);
 	return none;
+}
+
+int rig_forget(void **state)
+{
+	(void)state;
+	pthread_mutex_lock(&rig.lock);
+	rig.n_taken = rig.n_events;
+	rig.owner = RIG_OWNER_ANSWERS;
+	pthread_mutex_unlock(&rig.lock);
+	return 0;
 }

@@ -44,6 +44,9 @@ size_t rig_read_end(int fd, const char **ret_data, bool *ret_reset);
 
 /* The next audit event; fails after 5 s. */
 struct session_connection rig_event(void);
+bool rig_wait_event(struct session_connection *ret);
 bool rig_no_event(void);
+/* A cmocka set-up function: what an earlier, failed test left behind is not counted. */
+int rig_forget(void **state);
 
 #endif

@@ -63,29 +63,14 @@ static void test_chunked(void **state)
 static void test_bad_chunks(void **state)
 {
 	static const char *const bad[] = {
-		"-5\r\nhello\r\n",
-		"+5\r\nhello\r\n",
-		"0x5\r\nhello\r\n",
-		" 5\r\nhello\r\n",
-		"5 \r\nhello\r\n",
-		"5\nhello\r\n",
-		"5\rhello\r\n",
-		"\r\nhello",
-		";x\r\n",
-		"5\r\nhelloX\n",
-		"5\r\nhello\n",
-		"5\r\nhello0\r\n\r\n",
-		"5;\x01\r\nhello\r\n",
-		"5;a\nhello\r\n",
-		"1ffffffffffffffff\r\n",
-		"fffffffffffffffff\r\n",
-		"0\r\n\n",
-		"0\r\n X: 1\r\n\r\n",
-		"0\r\nX : 1\r\n\r\n",
-		"0\r\nX\r\n\r\n",
-		"0\r\n: 1\r\n\r\n",
-		"0\r\nX: 1\n\r\n",
-		"0\r\n\rX",
+		"-5\r\nhello\r\n",       "+5\r\nhello\r\n", "0x5\r\nhello\r\n",
+		" 5\r\nhello\r\n",       "5 \r\nhello\r\n", "5\nhello\r\n",
+		"5\rhello\r\n",          "\r\nhello",       ";x\r\n",
+		"5\r\nhelloX\n",         "5\r\nhello\n",    "5\r\nhello0\r\n\r\n",
+		"5;\x01\r\nhello\r\n",   "5;a\nhello\r\n",  "1ffffffffffffffff\r\n",
+		"fffffffffffffffff\r\n", "0\r\n\n",         "0\r\n X: 1\r\n\r\n",
+		"0\r\nX : 1\r\n\r\n",    "0\r\nX\r\n\r\n",  "0\r\n: 1\r\n\r\n",
+		"0\r\nX: 1\n\r\n",       "0\r\n\rX",
 	};
 
 	(void)state;

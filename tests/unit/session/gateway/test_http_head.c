@@ -122,9 +122,10 @@ static void test_bounds(void **state)
 
 static void test_response(void **state)
 {
-	static const char *const good[] = { "HTTP/1.1 200 OK\r\n\r\n", "HTTP/1.1 200 \r\n\r\n", "HTTP/1.0 404\r\n\r\n" };
+	static const char *const good[] = { "HTTP/1.1 200 OK\r\n\r\n", "HTTP/1.1 200 \r\n\r\n",
+					    "HTTP/1.0 404\r\n\r\n" };
 	static const char *const bad[] = { "HTTP/1.1 20 OK\r\n\r\n", "HTTP/1.1 099 \r\n\r\n", "HTTP/1.1 700 \r\n\r\n",
-					   "HTTP/1.1  200\r\n\r\n", "ICY 200 OK\r\n\r\n", "HTTP/1.1 2000\r\n\r\n" };
+					   "HTTP/1.1  200\r\n\r\n",  "ICY 200 OK\r\n\r\n",    "HTTP/1.1 2000\r\n\r\n" };
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
@@ -175,8 +176,8 @@ static int facts(const char *headers, struct http_facts *ret)
 {
 	static char text[4096];
 	int n = snprintf(text, sizeof(text), "%s\r\n", headers);
-	ssize_t r = strncmp(text, "HTTP", 4) == 0 ? http_head_response(text, (size_t)n, &head) :
-						    http_head_request(text, (size_t)n, &head);
+	ssize_t r = strncmp(text, "HTTP", 4) == 0 ? http_head_response(text, (size_t)n, &head)
+						  : http_head_request(text, (size_t)n, &head);
 
 	return r > 0 ? http_facts_read(&head, ret) : (int)r;
 }
@@ -253,15 +254,17 @@ static void test_forwarded_head(void **state)
 	struct http_facts f;
 
 	(void)state;
-	assert_int_equal(facts("GET http://a/x HTTP/1.1\r\nhOST: a\r\nConnection: keep-alive, X-Hop, Upgrade, HTTP2-Settings\r\n"
-			       "X-Hop: 1\r\nKeep-Alive: 5\r\nProxy-Authorization: secret\r\nProxy-Connection: close\r\n"
-			       "TE: trailers\r\nUpgrade: h2c\r\nHTTP2-Settings: AAA\r\nContent-Length: 3\r\nContent-Length: 3\r\n"
-			       "Trailer: X\r\nExpect: 100-continue\r\n",
-			       &f),
-			 0);
-	assert_int_equal(http_facts_request(&head, &f, (struct http_slice){ "/x", 2 }, (struct http_slice){ "a:81", 4 },
-					    &out),
-			 0);
+	assert_int_equal(
+		facts("GET http://a/x HTTP/1.1\r\nhOST: a\r\nConnection: keep-alive, X-Hop, Upgrade, HTTP2-Settings\r\n"
+		      "X-Hop: 1\r\nKeep-Alive: 5\r\nProxy-Authorization: secret\r\nProxy-Connection: close\r\n"
+		      "TE: trailers\r\nUpgrade: h2c\r\nHTTP2-Settings: AAA\r\nContent-Length: 3\r\nContent-Length: "
+		      "3\r\n"
+		      "Trailer: X\r\nExpect: 100-continue\r\n",
+		      &f),
+		0);
+	assert_int_equal(
+		http_facts_request(&head, &f, (struct http_slice){ "/x", 2 }, (struct http_slice){ "a:81", 4 }, &out),
+		0);
 	buffer_append(&out, "", 1);
 	assert_string_equal(out.data, "GET /x HTTP/1.1\r\nHost: a:81\r\nContent-Length: 3\r\nTrailer: X\r\n"
 				      "Expect: 100-continue\r\n\r\n");
@@ -276,9 +279,10 @@ static void test_forwarded_head(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_request),	 cmocka_unit_test(test_bad_requests), cmocka_unit_test(test_bounds),
-		cmocka_unit_test(test_response), cmocka_unit_test(test_sniff),	      cmocka_unit_test(test_bad_framing),
-		cmocka_unit_test(test_framing),	 cmocka_unit_test(test_forwarded_head),
+		cmocka_unit_test(test_request), cmocka_unit_test(test_bad_requests),
+		cmocka_unit_test(test_bounds),  cmocka_unit_test(test_response),
+		cmocka_unit_test(test_sniff),   cmocka_unit_test(test_bad_framing),
+		cmocka_unit_test(test_framing), cmocka_unit_test(test_forwarded_head),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

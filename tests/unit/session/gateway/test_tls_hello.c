@@ -194,9 +194,9 @@ static void test_bad_records(void **state)
 		uint8_t value;
 		int expected;
 	} cases[] = {
-		{ 0, 'C', -EPROTO },	{ 0, 0x17, -EPROTO }, { 0, 0x80, -EPROTO }, { 1, 2, -EPROTO },
+		{ 0, 'C', -EPROTO },   { 0, 0x17, -EPROTO }, { 0, 0x80, -EPROTO },   { 1, 2, -EPROTO },
 		{ 3, 0x7f, -EBADMSG }, { 5, 2, -EBADMSG },   { 6, 0xff, -EMSGSIZE }, { 9, 2, -EBADMSG },
-		{ 43, 33, -EBADMSG },  { 77, 3, -EBADMSG },  { 77, 0, -EBADMSG },   { 82, 0, -EBADMSG },
+		{ 43, 33, -EBADMSG },  { 77, 3, -EBADMSG },  { 77, 0, -EBADMSG },    { 82, 0, -EBADMSG },
 	};
 	struct hello_make m = { .name = "ok.example" };
 	struct tls_hello h;
