@@ -83,6 +83,8 @@ static void receive(struct control *c)
 
 		if (len == -EAGAIN)
 			return;
+		if (len == -ECONNRESET) /* closed with events unread; its orders from before still wait */
+			continue;
 		if (len <= 0) {
 			end(c, (int)len);
 			return;
@@ -100,8 +102,10 @@ static void on_poll(uv_poll_t *poll, int status, int events)
 {
 	struct control *c = poll->data;
 
-	if (status < 0) {
-		end(c, status);
+	if (status < 0) { /* an error waits on the socket, and libuv has stopped watching: reading tells which */
+		receive(c);
+		if (!c->ended)
+			watch(c, c->writing);
 		return;
 	}
 	if (events & UV_READABLE)

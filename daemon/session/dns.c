@@ -163,8 +163,9 @@ static void on_datagram(uv_poll_t *poll, int status, int events)
 {
 	struct udp *u = poll->data;
 
-	(void)status;
 	(void)events;
+	if (status < 0) /* an error of the socket: reading clears it, but libuv has stopped watching */
+		uv_poll_start(poll, UV_READABLE, on_datagram);
 	for (int i = 0; i < TURN_MAX; i++) {
 		uint8_t query[DNS_QUERY_MAX], answer[DNS_REPLY_MAX];
 		struct sockaddr_storage from;

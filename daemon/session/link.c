@@ -109,6 +109,10 @@ static void receive(struct link *l)
 
 		if (len == -EAGAIN)
 			return;
+		/* The other end left something unread when it closed. What it sent before, its last word, still waits.
+		 */
+		if (len == -ECONNRESET)
+			continue;
 		if (len <= 0) {
 			end(l, (int)len);
 			return;
@@ -143,8 +147,9 @@ static void on_poll(uv_poll_t *poll, int status, int events)
 {
 	struct link *l = poll->data;
 
-	if (status < 0) {
-		end(l, status);
+	if (status < 0) { /* an error waits on the socket, and libuv has stopped watching: reading tells which */
+		receive(l);
+		watch(l);
 		return;
 	}
 	if (events & UV_WRITABLE) {

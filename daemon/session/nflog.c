@@ -44,8 +44,9 @@ static void on_message(uv_poll_t *poll, int status, int events)
 {
 	struct nflog *n = poll->data;
 
-	(void)status;
 	(void)events;
+	if (status < 0) /* too many at once: reading clears it, but libuv has stopped watching */
+		uv_poll_start(poll, UV_READABLE, on_message);
 	for (int i = 0; i < TURN_MAX; i++) {
 		uint8_t data[READ_MAX];
 		struct sockaddr_nl from = { 0 };

@@ -91,8 +91,10 @@ static void on_poll(uv_poll_t *poll, int status, int events)
 {
 	struct pty *p = poll->data;
 
-	if (status < 0)
-		events = UV_READABLE; /* the read tells what is wrong */
+	if (status < 0) { /* libuv has stopped watching; reading tells what is wrong */
+		watch(p);
+		events = UV_READABLE;
+	}
 	if (events & UV_WRITABLE) {
 		bool had_room = pty_input_room(p);
 

@@ -6,6 +6,7 @@
 #include <seccomp.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -177,5 +178,5 @@ int rights_seccomp(const struct session_context *context)
 	if (r < 0)
 		return r;
 	/* Verified by trying: a call that no table names. */
-	return getppid() == -1 && errno == ENOSYS ? 0 : -EPERM;
+	return syscall(SYS_getppid) == -1 && errno == ENOSYS ? 0 : -EPERM;
 }
