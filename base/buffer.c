@@ -132,21 +132,49 @@ static int cursor_number(struct cursor *c, size_t width, uint64_t *ret)
 	return 0;
 }
 
-#define CURSOR_NUMBER(name, type)                                                                                      \
-	int name(struct cursor *c, type *ret)                                                                          \
-	{                                                                                                              \
-		uint64_t value;                                                                                        \
-		int r = cursor_number(c, sizeof(type), &value);                                                        \
-                                                                                                                       \
-		if (r == 0)                                                                                            \
-			*ret = (type)value;                                                                            \
-		return r;                                                                                              \
-	}
+int cursor_u8(struct cursor *c, uint8_t *ret)
+{
+	uint64_t value;
+	int r = cursor_number(c, sizeof(*ret), &value);
 
-CURSOR_NUMBER(cursor_u8, uint8_t)
-CURSOR_NUMBER(cursor_u16, uint16_t)
-CURSOR_NUMBER(cursor_u32, uint32_t)
-CURSOR_NUMBER(cursor_u64, uint64_t)
+	if (r < 0)
+		return r;
+	*ret = (uint8_t)value;
+	return 0;
+}
+
+int cursor_u16(struct cursor *c, uint16_t *ret)
+{
+	uint64_t value;
+	int r = cursor_number(c, sizeof(*ret), &value);
+
+	if (r < 0)
+		return r;
+	*ret = (uint16_t)value;
+	return 0;
+}
+
+int cursor_u32(struct cursor *c, uint32_t *ret)
+{
+	uint64_t value;
+	int r = cursor_number(c, sizeof(*ret), &value);
+
+	if (r < 0)
+		return r;
+	*ret = (uint32_t)value;
+	return 0;
+}
+
+int cursor_u64(struct cursor *c, uint64_t *ret)
+{
+	uint64_t value;
+	int r = cursor_number(c, sizeof(*ret), &value);
+
+	if (r < 0)
+		return r;
+	*ret = value;
+	return 0;
+}
 
 int cursor_block(struct cursor *c, size_t max, const uint8_t **ret, size_t *ret_len)
 {

@@ -204,7 +204,7 @@ static int decode_objects(struct decoder *d, const struct place *p, const struct
 static int decode_any(struct decoder *d, const struct place *p, const struct json_value *v, const struct json_field *f,
 		      void *slot)
 {
-	memcpy(slot, &v, sizeof(v));
+	*(const struct json_value **)slot = v;
 	return 0;
 }
 

@@ -30,6 +30,7 @@ struct reader {
 	yajl_handle yajl;
 	const char *text;
 	size_t len;
+	char *copy;     /* of the text, where comments are taken out of it */
 	size_t counted; /* line ends before this offset are in line */
 	uint32_t line;
 	struct json_arena *arena;
@@ -236,30 +237,35 @@ static int on_array_end(void *ctx)
 	return 1;
 }
 
+struct named_line {
+	const char *name;
+	uint32_t line;
+};
+
 static int compare_names(const void *a, const void *b)
 {
-	const struct json_member *const *x = a, *const *y = b;
-	int order = strcmp((*x)->name, (*y)->name);
+	const struct named_line *x = a, *y = b;
+	int order = strcmp(x->name, y->name);
 
-	return order != 0 ? order : (*x > *y) - (*x < *y);
+	return order != 0 ? order : (x->line > y->line) - (x->line < y->line);
 }
 
 /* Sorted, so that an object of 100,000 members costs no more than its share. */
 static int refuse_duplicates(struct reader *rd, const struct json_member *members, size_t count)
 {
-	_cleanup_free_ const struct json_member **sorted = reallocarray(NULL, count, sizeof(*sorted));
+	_cleanup_free_ struct named_line *sorted = reallocarray(NULL, count, sizeof(*sorted));
 
 	if (!sorted)
 		return fail_memory(rd);
 	for (size_t i = 0; i < count; i++)
-		sorted[i] = &members[i];
+		sorted[i] = (struct named_line){ .name = members[i].name, .line = members[i].line };
 	qsort(sorted, count, sizeof(*sorted), compare_names);
 	for (size_t i = 1; i < count; i++) {
-		if (strcmp(sorted[i - 1]->name, sorted[i]->name) != 0)
+		if (strcmp(sorted[i - 1].name, sorted[i].name) != 0)
 			continue;
-		rd->line = sorted[i]->line;
+		rd->line = sorted[i].line;
 		return fail(rd, ERROR_INVALID, EBADMSG, "the member \"%s\" is there twice",
-			    json_printable(sorted[i]->name).text);
+			    json_printable(sorted[i].name).text);
 	}
 	return 1;
 }
@@ -322,15 +328,20 @@ static int parse(struct reader *rd)
 	return rd->r;
 }
 
-static int scan(struct reader *rd, char *copy)
+static int scan(struct reader *rd, unsigned flags)
 {
 	size_t at = 0;
 	const char *why = json_scan_utf8(rd->text, rd->len, &at);
 
-	if (!why && copy) {
-		memcpy(copy, rd->text, rd->len);
-		rd->text = copy;
-		why = json_scan_comments(copy, rd->len, &at);
+	if (!why && (flags & JSON_COMMENTS)) {
+		rd->copy = malloc(rd->len + 1);
+		if (!rd->copy) {
+			fail_memory(rd);
+			return rd->r;
+		}
+		memcpy(rd->copy, rd->text, rd->len);
+		rd->text = rd->copy;
+		why = json_scan_comments(rd->copy, rd->len, &at);
 	}
 	if (!why)
 		why = json_scan_escapes(rd->text, rd->len, &at);
@@ -346,25 +357,20 @@ static void reader_done(struct reader *rd)
 	if (rd->yajl)
 		yajl_free(rd->yajl);
 	free(rd->pending);
+	free(rd->copy);
 	json_arena_free(rd->arena);
 }
 
 int json_read(const char *text, size_t len, unsigned flags, struct json_document *ret, struct error *e)
 {
 	__attribute__((cleanup(reader_done))) struct reader rd = { .text = text, .len = len, .line = 1, .e = e };
-	_cleanup_free_ char *copy = NULL;
 	struct json_value *root;
 
 	if (len > LIMIT_MESSAGE) {
 		fail(&rd, ERROR_LIMIT, E2BIG, "the text is longer than %u bytes", LIMIT_MESSAGE);
 		return rd.r;
 	}
-	if (flags & JSON_COMMENTS) {
-		copy = malloc(len + 1);
-		if (!copy)
-			return -ENOMEM;
-	}
-	if (scan(&rd, copy) < 0)
+	if (scan(&rd, flags) < 0)
 		return rd.r;
 	rd.counted = 0;
 	rd.yajl = yajl_alloc(&callbacks, NULL, &rd);

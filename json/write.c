@@ -205,6 +205,7 @@ void json_write_integer(struct json_writer *w, int64_t value)
 static void write_double(struct json_writer *w, double value)
 {
 	char text[40];
+	int n = 0;
 
 	if (!value_begins(w))
 		return;
@@ -213,13 +214,13 @@ static void write_double(struct json_writer *w, double value)
 		return;
 	}
 	for (int digits = 15; digits <= 17; digits++) {
-		snprintf(text, sizeof(text), "%.*g", digits, value);
+		n = snprintf(text, sizeof(text) - 2, "%.*g", digits, value);
 		if (strtod(text, NULL) == value)
 			break;
 	}
 	if (!strpbrk(text, ".e"))
-		strcat(text, ".0");
-	check(w, yajl_gen_number(w->gen, text, strlen(text)));
+		n += snprintf(text + n, sizeof(text) - (size_t)n, ".0");
+	check(w, yajl_gen_number(w->gen, text, (size_t)n));
 }
 
 /* One plain byte of a string. yajl_gen's own escapes, so that a string looks the same whichever way it goes. */
