@@ -223,22 +223,32 @@ static void write_double(struct json_writer *w, double value)
 	check(w, yajl_gen_number(w->gen, text, (size_t)n));
 }
 
+static const char hex_upper[] = "0123456789ABCDEF", hex_lower[] = "0123456789abcdef";
+
 /* One plain byte of a string. yajl_gen's own escapes, so that a string looks the same whichever way it goes. */
 static void escape_plain(struct buffer *b, char c)
 {
 	static const char letters[] = "\"\\\b\f\n\r\t", escaped[] = "\"\\bfnrt";
 	const char *at = c ? strchr(letters, c) : NULL;
 
-	if (at)
-		buffer_printf(b, "\\%c", escaped[at - letters]);
-	else if ((uint8_t)c < 0x20)
-		buffer_printf(b, "\\u%04X", (unsigned)c);
-	else
+	if (at) {
+		buffer_append(b, (const char[]){ '\\', escaped[at - letters] }, 2);
+	} else if ((uint8_t)c < 0x20) {
+		buffer_append(b, "\\u00", 4);
+		buffer_append(b, (const char[]){ hex_upper[c >> 4], hex_upper[c & 0xf] }, 2);
+	} else {
 		buffer_append(b, &c, 1);
+	}
 }
 
-/* Six bytes for one at most, the quotes and printf's NUL. */
-#define ESCAPED_ROOM 8
+static void escape_byte(struct buffer *b, uint8_t byte)
+{
+	buffer_append(b, "\\udc", 4);
+	buffer_append(b, (const char[]){ hex_lower[byte >> 4], hex_lower[byte & 0xf] }, 2);
+}
+
+/* Six bytes for one at most, and the quotes. */
+#define ESCAPED_ROOM 2
 #define ESCAPED_MAX (6 * (size_t)LIMIT_MESSAGE + ESCAPED_ROOM)
 
 /* A string that yajl_gen would pass on as bytes that are no JSON. tree: its escaped bytes are in tree form already. */
@@ -260,7 +270,7 @@ static void write_escaped(struct json_writer *w, const char *data, size_t len, b
 		} else if (n > 1) {
 			buffer_append(&b, data + i, n);
 		} else if (byte >= 0x80) {
-			buffer_printf(&b, "\\udc%02x", byte);
+			escape_byte(&b, byte);
 			n = tree ? 3 : 1;
 		} else {
 			stick(w, -EINVAL);
