@@ -196,9 +196,16 @@ void sessions_end_all(struct monitor *m)
 
 /* ---- its start ---- */
 
+/* isod-session ends with 0 once pid 1 has ended and all was handed over, which for a short program may be seen here
+ * before the end of the reports is. */
+static bool helper_failed(const struct session *s)
+{
+	return !s->helper.alive && (s->helper.status.si_code != CLD_EXITED || s->helper.status.si_status != 0);
+}
+
 static void judge_start(struct session *s)
 {
-	if (s->error.code == ERROR_NONE && s->pid1.pid > 0 && s->helper.alive) {
+	if (s->error.code == ERROR_NONE && s->pid1.pid > 0) {
 		s->was_started = true;
 		s->state = SESSION_RUNNING;
 		uv_timer_stop(&s->timer);
@@ -207,14 +214,14 @@ static void judge_start(struct session *s)
 		return;
 	}
 	error_set(&s->error, ERROR_INTERNAL, 0, "launch", "Look into the log of isod.",
-		  s->pid1.pid > 0 ? "isod-session ended during the start." : "isod-launch ended without a report.");
+		  "isod-launch ended without a report.");
 	begin_ending(s, 0);
 }
 
 /* What is due now, by state; called after every event. Each step may lead on to the next one. */
 static void settle(struct session *s)
 {
-	if (s->state == SESSION_STARTING && !s->helper.alive) {
+	if (s->state == SESSION_STARTING && helper_failed(s)) {
 		error_set(&s->error, ERROR_INTERNAL, 0, "isod-session", "Look into the log of isod.",
 			  "isod-session ended during the start.");
 		begin_ending(s, 0);
