@@ -14,9 +14,11 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/number.h"
+#include "daemon/control/caller.h"
 #include "daemon/control/control.h"
 #include "daemon/control/rights.h"
 #include "daemon/wire/fds.h"
+#include "policy/policy.h"
 
 struct options {
 	uint64_t uid;
@@ -88,6 +90,19 @@ static void ignore_signals(void)
 		signal(signals[i], SIG_IGN);
 }
 
+/* The first start must not pay for what libraries set up once: NSS modules, hash providers. */
+static void warm_up(void)
+{
+	_cleanup_caller_ struct caller caller = CALLER_INIT;
+	struct policy policy = { 0 };
+
+	if (caller_look_up(getuid(), getgid(), &caller, NULL) < 0)
+		log_warning("the user database cannot be read");
+	if (policy_load(NULL, 0, &policy, NULL) < 0)
+		log_warning("the built-in policy cannot be used");
+	policy_done(&policy);
+}
+
 static int serve(void)
 {
 	static struct control control;
@@ -96,6 +111,7 @@ static int serve(void)
 
 	if (r < 0)
 		return r;
+	warm_up();
 	r = control_open(&control, &loop, CONTROL_FD_MONITOR, CONTROL_FD_AUDIT, CONTROL_FD_CONFIG);
 	if (r < 0)
 		return r;

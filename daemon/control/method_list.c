@@ -12,13 +12,11 @@ static void write_list(const struct session_list *list, uint32_t uid, bool ended
 	const struct session *s;
 
 	LIST_FOREACH (s, list, entry) {
-		size_t size = session_write_size(s);
-
 		if (!registry_may_see(uid, s) || (s->state == SESSION_ENDED && !ended))
 			continue;
-		if (size > *room)
+		if (session_write_size(s) > *room)
 			return;
-		*room -= size;
+		*room -= session_write_size(s);
 		session_write(s, w);
 	}
 }

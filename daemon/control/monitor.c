@@ -12,7 +12,7 @@
 #include "daemon/control/session.h"
 
 /* A kill and a farewell for everything that can exist at once. */
-#define QUEUE_MAX (2 * (LIMIT_CONNECTIONS + LIMIT_SESSIONS))
+#define QUEUE_MAX (2UL * (LIMIT_CONNECTIONS + LIMIT_SESSIONS))
 
 /* Without isod nothing can be started, ended or vouched for. */
 static void fail(struct monitor *m, int err)

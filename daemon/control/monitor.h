@@ -20,7 +20,7 @@ struct monitor {
 	struct control *control;
 	int fd;
 	uv_poll_t poll;
-	STAILQ_HEAD(, monitor_packet) queue; /* not yet taken by the socket */
+	STAILQ_HEAD(monitor_queue, monitor_packet) queue; /* not yet taken by the socket */
 	size_t n_queued;
 	int failed; /* -errno that ended the channel; the loop was stopped */
 };

@@ -29,8 +29,9 @@ void registry_done(struct registry *r)
 {
 	struct session *s;
 
-	LIST_FOREACH (s, &r->live, entry)
+	LIST_FOREACH (s, &r->live, entry) {
 		session_abandon(s);
+	}
 	release_all(&r->live);
 	release_all(&r->ended);
 }

@@ -64,7 +64,7 @@ struct session {
 	uv_timer_t timer; /* start limit, then wall-clock limit */
 	unsigned handles; /* of libuv, open */
 	bool condemned;   /* freed with its last handle */
-	LIST_HEAD(, log_reader) readers;
+	LIST_HEAD(session_readers, log_reader) readers;
 };
 
 /* A fresh one with a random id, STARTING. NULL without memory or randomness. */

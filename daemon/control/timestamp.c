@@ -38,7 +38,7 @@ int timestamp_parse(const char *text, int64_t *ret)
 	end = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
 	if (!end || strlen(end) != strlen(".000Z"))
 		return -EINVAL;
-	ms = (int64_t)timegm(&tm) * 1000 + (end[1] - '0') * 100 + (end[2] - '0') * 10 + (end[3] - '0');
+	ms = (int64_t)timegm(&tm) * 1000 + (end[1] - '0') * 100LL + (end[2] - '0') * 10LL + (end[3] - '0');
 	if (strcmp(timestamp_format(ms, again), text) != 0)
 		return -EINVAL;
 	*ret = ms;
