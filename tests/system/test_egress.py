@@ -1,6 +1,7 @@
 """Layer 1, network: every way out is decided by name, nothing else leaves. Real nginx, real TLS, real tools."""
 import os
 import socket
+import subprocess
 import threading
 
 import pytest
@@ -45,7 +46,7 @@ def test_unlisted_host(isod, web, ca, way, scheme, host):
     r = curl(isod, *WAYS[way], '--cacert', ca, '-f', f'{scheme}://{host}/hello')
     assert r.rc != 0 and r.out == b'', r
     assert web.requests() == before
-    if host != 'localhost' or way == 'proxy':
+    if host != 'localhost':
         denied = [e for e in isod.audit(isod.last_session()['id']) if e.get('verdict') == 'deny' or e['event'] == 'dns.denied']
         assert any(e['name'] == host for e in denied), denied
 
@@ -75,8 +76,8 @@ def test_ipv6(isod, web, ca):
     for way in WAYS.values():
         r = curl(isod, *way, '--cacert', ca, 'https://six.example/hello', options=options)
         assert r.out == b'hello from nginx\n', r
-        r = curl(isod, *way, '-6', '--cacert', ca, 'https://six.example/host', options=options)
-        assert r.rc == 0 and b'::1' in r.out, r
+    r = curl(isod, *WAYS['capture'], '-6', '--cacert', ca, 'https://six.example/host', options=options)
+    assert r.rc == 0 and b'::1' in r.out, r
 
 
 def test_deny_beats_allow(isod, web, ca):
@@ -220,13 +221,14 @@ if record:
 for k in range(0, len(hello), 700): s.sendall(hello[k:k+700])
 try:
     while True:
-        try: t.do_handshake(); break
-        except ssl.SSLWantReadError:
-            more = s.recv(65536)
-            if not more: raise ConnectionError("closed")
-            i.write(more); 
-            out = o.read()
-            if out: s.sendall(out)
+        try: t.do_handshake(); done = True
+        except ssl.SSLWantReadError: done = False
+        out = o.read()
+        if out: s.sendall(out)
+        if done: break
+        more = s.recv(65536)
+        if not more: raise ConnectionError("closed")
+        i.write(more)
     print("handshake")
 except (ssl.SSLError, OSError) as e: print("refused", type(e).__name__)
 '''
@@ -244,21 +246,20 @@ def test_name_in_the_hello_is_the_name_asked_for(isod, web, sni, good, record):
         assert entry['reason'] == ('sni-mismatch' if sni else 'sni-missing') and entry['verdict'] == 'deny', entry
 
 
-def test_private_answers_are_not_dialled(isod, web, own_isod):
+def test_private_answers_are_not_dialled(web, root_dir, own_isod):
     """A name that is allowed but not pinned and resolves to a private address: /etc/hosts of the host is such a source."""
-    with open('/etc/hosts', encoding='utf-8') as f:
-        hosts = f.read()
-    line = '\n127.0.0.77 rebind.example\n'
-    with open('/etc/hosts', 'a', encoding='utf-8') as f:
-        f.write(line)
+    hosts = os.path.join(root_dir, 'hosts')
+    with open('/etc/hosts', encoding='utf-8') as f, open(hosts, 'w', encoding='utf-8') as g:
+        g.write(f.read() + '\n127.0.0.77 rebind.example\n')
+    # in the mount namespace of the tests
+    subprocess.run(['mount', '--bind', hosts, '/etc/hosts'], check=True)
     try:
         before = web.requests()
         r = curl(own_isod, '-i', 'http://rebind.example/hello', options=['--allow-domain', 'rebind.example'])
         assert 'private-address' in r.text and 'hello from nginx' not in r.text, r
         assert web.requests() == before
     finally:
-        with open('/etc/hosts', 'w', encoding='utf-8') as f:
-            f.write(hosts)
+        subprocess.run(['umount', '/etc/hosts'], check=True)
 
 
 @pytest.mark.parametrize('size', [7728, 5 << 20])
@@ -299,7 +300,6 @@ def test_unreachable_host_is_said(isod):
 
 def test_a_dead_gateway_means_no_network_and_no_session(own_isod, web):
     """kill -9 of isod-session ends its session, fail closed."""
-    import subprocess
     p = own_isod.popen('run', '-q', *ALLOW, '--', 'sh', '-c', 'echo up; while :; do sleep 0.05; done', stdin=subprocess.DEVNULL,
                        stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert p.stdout.readline() == b'up\n'
