@@ -21,7 +21,7 @@ int hostname_canonical_idn(const char *text, char ret[HOSTNAME_MAX + 1])
 	if (!needs_idn(text))
 		return hostname_canonical(text, strlen(text), ret);
 	/* Longer text cannot be a name, and libidn2 takes quadratic time. */
-	if (strlen(text) > HOSTNAME_MAX * 4)
+	if (strlen(text) > (size_t)HOSTNAME_MAX * 4)
 		return -EINVAL;
 	r = idn2_lookup_u8((const uint8_t *)text, &ascii, IDN2_NFC_INPUT | IDN2_NONTRANSITIONAL);
 	if (r == IDN2_MALLOC)

@@ -23,7 +23,7 @@ int policy_digest(const struct policy *p, char ret[65])
 		return r;
 	if (EVP_Digest(text.data, text.len, hash, &n, EVP_sha256(), NULL) != 1 || n != 32)
 		return -EIO;
-	for (unsigned i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		ret[2 * i] = digits[hash[i] >> 4];
 		ret[2 * i + 1] = digits[hash[i] & 15];
 	}

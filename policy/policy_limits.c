@@ -62,7 +62,7 @@ static int parse_percent(const char *text, uint64_t *ret)
 
 	if (len == 0 || text[len - 1] != '%')
 		return -1;
-	return number_parse_bytes_u64(text, len - 1, CPUS_MAX * 100, ret);
+	return number_parse_bytes_u64(text, len - 1, (uint64_t)CPUS_MAX * 100, ret);
 }
 
 int policy_read_cpus(const struct policy_builder *b, const struct policy_key *key, const struct json_value *value,

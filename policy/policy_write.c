@@ -22,7 +22,7 @@ static void begin_value(const struct output *o)
 
 static void end_value(const struct output *o, const struct policy_origin *origin)
 {
-	_cleanup_buffer_ struct buffer text = BUFFER_INIT(LIMIT_PATH * 2);
+	_cleanup_buffer_ struct buffer text = BUFFER_INIT((size_t)LIMIT_PATH * 2);
 	int r;
 
 	if (!o->origins)
