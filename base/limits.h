@@ -36,6 +36,8 @@
 /* Per uid, root included: what one user may hold of the daemon. */
 #define LIMIT_CONNECTIONS_PER_UID 512
 #define LIMIT_SESSIONS_PER_UID 256
+/* Bytes of messages that are begun and not yet whole, over all connections of a uid: several of the largest at once. */
+#define LIMIT_INPUT_PER_UID (32U << 20)
 /* All together: two fds a connection and about ten a session must fit the hard limit of 20,000 descriptors seen. */
 #define LIMIT_CONNECTIONS 4096
 #define LIMIT_SESSIONS 1024

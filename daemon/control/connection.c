@@ -248,6 +248,30 @@ static void refuse_fds(struct connection *c)
 	connection_close_after_reply(c);
 }
 
+/* Hundreds of connections with a message of full size begun on each would take gigabytes. */
+static bool has_room_to_grow(const struct connection *c)
+{
+	const struct connection *other;
+	size_t held = CHUNK;
+
+	if (c->in.len + CHUNK <= c->in.size || c->in.len < CHUNK)
+		return true;
+	LIST_FOREACH (other, &c->control->connections, entry)
+		if (other->uid == c->uid)
+			held += other->in.size;
+	return held <= LIMIT_INPUT_PER_UID;
+}
+
+static void refuse_input(struct connection *c)
+{
+	struct error e = ERROR_INIT;
+
+	error_set(&e, ERROR_LIMIT, EAGAIN, "message", "Send fewer large messages at once.",
+		  "Your unfinished messages hold more than %u bytes.", LIMIT_INPUT_PER_UID);
+	connection_reply_error(c, &e);
+	connection_close_after_reply(c);
+}
+
 /* 1: read something; 0: nothing there now, or the connection is at its end. */
 static int read_chunk(struct connection *c)
 {
@@ -255,6 +279,10 @@ static int read_chunk(struct connection *c)
 	size_t n_fds = FD_PASS_MAX;
 	ssize_t n;
 
+	if (!has_room_to_grow(c)) {
+		refuse_input(c);
+		return 0;
+	}
 	r = buffer_reserve(&c->in, CHUNK);
 	if (r < 0) {
 		connection_drop(c);

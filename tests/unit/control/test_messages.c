@@ -194,6 +194,31 @@ static void test_too_long(void **state)
 	server_expect_closed(*state, client);
 }
 
+/* Many large messages begun and never ended: the later ones are refused, other users are not. */
+static void test_unfinished_messages_are_bounded(void **state)
+{
+	struct server *s = *state;
+	_cleanup_free_ char *text = malloc(LIMIT_MESSAGE - 1);
+	_cleanup_close_ int other = server_connect(s, 1001);
+	int clients[16];
+	struct connection *c;
+	size_t held = 0;
+
+	memset(text, 'x', LIMIT_MESSAGE - 1);
+	for (size_t i = 0; i < ARRAY_SIZE(clients); i++) {
+		clients[i] = server_connect(s, 1000);
+		server_send(s, clients[i], text, LIMIT_MESSAGE - 1, NULL, 0);
+		server_turn(s);
+	}
+	server_expect_error(s, clients[ARRAY_SIZE(clients) - 1], "org.isod.LimitExceeded");
+	LIST_FOREACH (c, &s->control.connections, entry)
+		held += c->in.size;
+	assert_true(held <= LIMIT_INPUT_PER_UID + LIMIT_MESSAGE);
+	expect_works(s, other);
+	for (size_t i = 0; i < ARRAY_SIZE(clients); i++)
+		close(clients[i]);
+}
+
 /* A client that asks and never reads costs a bounded queue, and nobody else waits. */
 static void test_client_that_never_reads(void **state)
 {
@@ -251,6 +276,7 @@ int main(void)
 		TEST(test_descriptors_where_none_belong),
 		TEST(test_descriptors_of_the_second_message),
 		TEST(test_too_long),
+		TEST(test_unfinished_messages_are_bounded),
 		TEST(test_client_that_never_reads),
 		TEST(test_introspection),
 		TEST(test_bad_message_of_isod),
