@@ -81,7 +81,7 @@ static void make_etc(const char *path)
 void driver_init(struct driver *d, const char *const *argv)
 {
 	memset(d, 0, sizeof(*d));
-	d->spare_fd = d->report = d->link = d->input = d->output = d->pty = -1;
+	d->stdin_fd = d->spare_fd = d->report = d->link = d->input = d->output = d->pty = -1;
 	for (size_t i = 0; i < LISTENER_COUNT; i++)
 		d->listeners[i] = -1;
 	make_folder(d->project, sizeof(d->project), "project");
@@ -177,7 +177,7 @@ void driver_start(struct driver *d)
 	assert_int_equal(pipe2(report, O_CLOEXEC), 0);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, link), 0);
 	const int sources[] = {
-		in[0],
+		d->stdin_fd >= 0 ? fcntl(d->stdin_fd, F_DUPFD_CLOEXEC, 3) : in[0],
 		out[1],
 		out[1],
 		sealed_plan(d),
@@ -208,6 +208,8 @@ void driver_start(struct driver *d)
 	for (size_t i = 0; i < ARRAY_SIZE(sources); i++)
 		if (i != 2)
 			fd_close(sources[i]);
+	if (d->stdin_fd >= 0)
+		fd_close(in[0]);
 	d->input = in[1];
 	d->output = out[0];
 	d->report = report[0];

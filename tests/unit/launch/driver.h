@@ -24,6 +24,7 @@ struct driver {
 	size_t ruleset_len;
 	const void *filter; /* NULL: allow all */
 	size_t filter_len;
+	int stdin_fd; /* instead of a pipe, or -1 */
 	int spare_fd; /* given to the launcher as descriptor 40, or -1 */
 
 	/* folders made for this test */
