@@ -1,4 +1,6 @@
 /* isoctl sessions: what runs, one line each. */
+#include <string.h>
+
 #include "client/call.h"
 #include "client/command.h"
 #include "client/listing.h"
@@ -15,30 +17,78 @@ static const struct option options[] = {
 	OPTION_END,
 };
 
-static int append_session(struct buffer *out, const struct json_value *session)
-{
-	static const char *const columns[] = { "id", "name", "state", "exit", "started", "project" };
-	int r = 0;
+/* The columns before the command, which is as long as it is. */
+static const struct column {
+	const char *title;
+	const char *member;
+} columns[] = { { "ID", "id" },     { "NAME", "name" },       { "STATE", "state" },
+		{ "EXIT", "exit" }, { "STARTED", "started" }, { "PROJECT", "project" } };
 
-	for (size_t i = 0; r == 0 && i < sizeof(columns) / sizeof(columns[0]); i++) {
-		r = listing_append(out, json_get(session, columns[i]));
-		if (r == 0)
-			r = buffer_append_string(out, "  ");
+#define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
+/* Longer values push the rest of their line to the right. */
+#define WIDTH_MAX 40
+
+/* Characters, of text that has been escaped: a byte that continues a character is not counted. */
+static size_t width_of(const char *text, size_t len)
+{
+	size_t width = 0;
+
+	for (size_t i = 0; i < len; i++)
+		width += ((unsigned char)text[i] & 0xc0) != 0x80;
+	return width;
+}
+
+static size_t column_width(const struct column *column, const struct json_value *sessions)
+{
+	size_t widest = strlen(column->title);
+
+	for (size_t i = 0; i < sessions->array.count; i++) {
+		struct buffer _cleanup_buffer_ text = BUFFER_INIT(1U << 20);
+		size_t width = 0;
+
+		if (listing_append(&text, json_get(&sessions->array.items[i], column->member)) == 0)
+			width = width_of(text.data, text.len);
+		if (width > widest)
+			widest = width;
 	}
-	if (r == 0)
-		r = listing_append_argv(out, json_get(session, "argv"));
-	return r < 0 ? r : buffer_append_string(out, "\n");
+	return widest < WIDTH_MAX ? widest : WIDTH_MAX;
+}
+
+/* The title, or else the session's value, filled up to width. */
+static int append_column(struct buffer *out, const char *title, const struct json_value *session,
+			 const struct column *column, size_t width)
+{
+	size_t start = out->len, used;
+	int r = title ? buffer_append_string(out, title) : listing_append(out, json_get(session, column->member));
+
+	if (r < 0)
+		return r;
+	used = width_of(out->data + start, out->len - start);
+	return buffer_printf(out, "%*s", (int)(used < width ? width - used : 0) + 2, "");
 }
 
 static int print(const struct json_value *sessions)
 {
 	struct buffer _cleanup_buffer_ out = BUFFER_INIT(64U << 20);
+	size_t n = sessions->array.count, widths[N_COLUMNS];
 	int r = 0;
 
-	if (sessions->array.count > 0)
-		r = buffer_append_string(&out, "ID  NAME  STATE  EXIT  STARTED  PROJECT  COMMAND\n");
-	for (size_t i = 0; r == 0 && i < sessions->array.count; i++)
-		r = append_session(&out, &sessions->array.items[i]);
+	for (size_t c = 0; c < N_COLUMNS; c++)
+		widths[c] = column_width(&columns[c], sessions);
+	for (size_t c = 0; r == 0 && n > 0 && c < N_COLUMNS; c++)
+		r = append_column(&out, columns[c].title, NULL, NULL, widths[c]);
+	if (r == 0 && n > 0)
+		r = buffer_append_string(&out, "COMMAND\n");
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		const struct json_value *session = &sessions->array.items[i];
+
+		for (size_t c = 0; r == 0 && c < N_COLUMNS; c++)
+			r = append_column(&out, NULL, session, &columns[c], widths[c]);
+		if (r == 0)
+			r = listing_append_argv(&out, json_get(session, "argv"));
+		if (r == 0)
+			r = buffer_append_string(&out, "\n");
+	}
 	return r < 0 ? 1 : listing_print(&out);
 }
 

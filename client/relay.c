@@ -136,7 +136,7 @@ static ssize_t move(struct relay *r)
 	ssize_t n;
 
 	if (!r->copies) {
-		n = splice(r->from, NULL, r->to, NULL, CHUNK, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
+		n = splice(r->from, NULL, r->to, NULL, TURN, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
 		if (n >= 0 || errno != EINVAL)
 			return n < 0 ? -errno : n;
 		r->copies = true;
