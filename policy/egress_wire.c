@@ -197,13 +197,14 @@ static int decode_body(struct cursor *c, uint32_t n_rules, uint32_t n_pins, stru
 
 int egress_decode(const void *data, size_t len, struct egress_rules *ret)
 {
-	struct cursor c = { .at = data, .end = (const uint8_t *)data + len };
+	struct cursor c = { .at = data };
 	struct egress_rules rules = { 0 };
 	uint32_t n_rules, n_pins;
 	int r;
 
-	if (len > LIMIT_EGRESS)
+	if (len == 0 || len > LIMIT_EGRESS)
 		return -EBADMSG;
+	c.end = c.at + len;
 	r = decode_head(&c, &n_rules, &n_pins);
 	if (r == 0)
 		r = decode_body(&c, n_rules, n_pins, &rules);
