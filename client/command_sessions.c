@@ -54,12 +54,13 @@ static size_t column_width(const struct column *column, const struct json_value 
 	return widest < WIDTH_MAX ? widest : WIDTH_MAX;
 }
 
-/* The title, or else the session's value, filled up to width. */
-static int append_column(struct buffer *out, const char *title, const struct json_value *session,
-			 const struct column *column, size_t width)
+/* The session's value, or the title where there is no session, filled up to width. */
+static int append_column(struct buffer *out, const struct column *column, const struct json_value *session,
+			 size_t width)
 {
 	size_t start = out->len, used;
-	int r = title ? buffer_append_string(out, title) : listing_append(out, json_get(session, column->member));
+	int r = session ? listing_append(out, json_get(session, column->member))
+			: buffer_append_string(out, column->title);
 
 	if (r < 0)
 		return r;
@@ -76,14 +77,14 @@ static int print(const struct json_value *sessions)
 	for (size_t c = 0; c < N_COLUMNS; c++)
 		widths[c] = column_width(&columns[c], sessions);
 	for (size_t c = 0; r == 0 && n > 0 && c < N_COLUMNS; c++)
-		r = append_column(&out, columns[c].title, NULL, NULL, widths[c]);
+		r = append_column(&out, &columns[c], NULL, widths[c]);
 	if (r == 0 && n > 0)
 		r = buffer_append_string(&out, "COMMAND\n");
 	for (size_t i = 0; r == 0 && i < n; i++) {
 		const struct json_value *session = &sessions->array.items[i];
 
 		for (size_t c = 0; r == 0 && c < N_COLUMNS; c++)
-			r = append_column(&out, NULL, session, &columns[c], widths[c]);
+			r = append_column(&out, &columns[c], session, widths[c]);
 		if (r == 0)
 			r = listing_append_argv(&out, json_get(session, "argv"));
 		if (r == 0)
