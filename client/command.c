@@ -124,7 +124,7 @@ void command_print_overview(FILE *to)
 
 static int run_command(const struct command *command, const struct client *client, char **argv, int argc)
 {
-	void _cleanup_free_ *options = calloc(1, command->options_size ? command->options_size : 1);
+	_cleanup_free_ void *options = calloc(1, command->options_size ? command->options_size : 1);
 	struct error e = ERROR_INIT;
 	int n_operands = 0, code;
 	bool help;
@@ -165,7 +165,7 @@ static char *wrapped_name(const char *argv0)
 /* NAME-iso args = isoctl run -- NAME args: every argument is the wrapped command's own. */
 static int run_wrapped(const struct client *client, char *name, int argc, char **argv)
 {
-	char _cleanup_free_ **wrapped = calloc((size_t)argc + 2, sizeof(*wrapped));
+	_cleanup_free_ char **wrapped = calloc((size_t)argc + 2, sizeof(*wrapped));
 
 	if (!wrapped)
 		return EXIT_ISOD;
@@ -180,7 +180,7 @@ int command_main(int argc, char **argv)
 {
 	const char *environment = getenv("ISO_SOCKET");
 	struct client client = { .socket = environment && environment[0] ? environment : CLIENT_DEFAULT_SOCKET };
-	char _cleanup_free_ *name = argc > 0 ? wrapped_name(argv[0]) : NULL;
+	_cleanup_free_ char *name = argc > 0 ? wrapped_name(argv[0]) : NULL;
 	struct global_options global = { 0 };
 	struct error e = ERROR_INIT;
 	const struct command *command;

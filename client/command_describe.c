@@ -11,10 +11,10 @@ static const struct option options[] = { OPTION_END };
 static int run(const struct client *client, const void *filled, char **operands, int n_operands)
 {
 	const char *interface = n_operands ? operands[0] : "org.isod";
-	struct call _cleanup_call_ call = CALL_INIT;
+	_cleanup_call_ struct call call = CALL_INIT;
 	const struct json_value *text = NULL;
 	struct error e = ERROR_INIT;
-	struct buffer _cleanup_buffer_ out = BUFFER_INIT(LIMIT_MESSAGE);
+	_cleanup_buffer_ struct buffer out = BUFFER_INIT(LIMIT_MESSAGE);
 	int r;
 
 	json_write_member_string(call_begin(&call, "org.varlink.service.GetInterfaceDescription", 0), "interface",

@@ -18,7 +18,7 @@ static const struct option options[] = {
 
 static int kill_one(const struct client *client, const char *session, int signal, struct error *e)
 {
-	struct call _cleanup_call_ call = CALL_INIT;
+	_cleanup_call_ struct call call = CALL_INIT;
 	struct json_writer *w = call_begin(&call, "org.isod.Kill", 0);
 	int r;
 

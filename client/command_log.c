@@ -50,8 +50,8 @@ static int append_event(struct buffer *out, const struct json_value *event)
 
 static int print_line(const char *text, size_t len, bool json)
 {
-	struct buffer _cleanup_buffer_ out = BUFFER_INIT(64U << 20);
-	struct json_document _cleanup_json_ event = JSON_DOCUMENT_INIT;
+	_cleanup_buffer_ struct buffer out = BUFFER_INIT(64U << 20);
+	_cleanup_json_ struct json_document event = JSON_DOCUMENT_INIT;
 	int r;
 
 	if (json)
@@ -68,7 +68,7 @@ static int print_line(const char *text, size_t len, bool json)
 static int run(const struct client *client, const void *filled, char **operands, int n_operands)
 {
 	const struct log_options *o = filled;
-	struct call _cleanup_call_ call = CALL_INIT;
+	_cleanup_call_ struct call call = CALL_INIT;
 	struct error e = ERROR_INIT;
 	struct json_writer *w = call_begin(&call, "org.isod.Log", CALL_MORE);
 	int r, code = 0;

@@ -67,7 +67,7 @@ static int append_values(struct buffer *out, char *path, size_t size, const stru
 
 static int print(const struct json_value *policy)
 {
-	struct buffer _cleanup_buffer_ out = BUFFER_INIT(64U << 20);
+	_cleanup_buffer_ struct buffer out = BUFFER_INIT(64U << 20);
 	char path[512] = "";
 	int r = append_values(&out, path, sizeof(path), policy);
 
@@ -99,7 +99,7 @@ static int ask(struct call *call, const struct client *client, const struct show
 static int run(const struct client *client, const void *filled, char **operands, int n_operands)
 {
 	const struct show_options *o = filled;
-	struct call _cleanup_call_ call = CALL_INIT;
+	_cleanup_call_ struct call call = CALL_INIT;
 	const struct json_value *policy = NULL;
 	struct error e = ERROR_INIT;
 

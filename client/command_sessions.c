@@ -43,7 +43,7 @@ static size_t column_width(const struct column *column, const struct json_value 
 	size_t widest = strlen(column->title);
 
 	for (size_t i = 0; i < sessions->array.count; i++) {
-		struct buffer _cleanup_buffer_ text = BUFFER_INIT(1U << 20);
+		_cleanup_buffer_ struct buffer text = BUFFER_INIT(1U << 20);
 		size_t width = 0;
 
 		if (listing_append(&text, json_get(&sessions->array.items[i], column->member)) == 0)
@@ -70,7 +70,7 @@ static int append_column(struct buffer *out, const struct column *column, const 
 
 static int print(const struct json_value *sessions)
 {
-	struct buffer _cleanup_buffer_ out = BUFFER_INIT(64U << 20);
+	_cleanup_buffer_ struct buffer out = BUFFER_INIT(64U << 20);
 	size_t n = sessions->array.count, widths[N_COLUMNS];
 	int r = 0;
 
@@ -96,7 +96,7 @@ static int print(const struct json_value *sessions)
 static int run(const struct client *client, const void *filled, char **operands, int n_operands)
 {
 	const struct sessions_options *o = filled;
-	struct call _cleanup_call_ call = CALL_INIT;
+	_cleanup_call_ struct call call = CALL_INIT;
 	const struct json_value *sessions = NULL;
 	struct error e = ERROR_INIT;
 	int r;

@@ -26,7 +26,7 @@ static int print(const struct json_value *answer)
 {
 	static const char *const names[] = { "id", "name", "state", "project", "uid", "started", "ended", "exit" };
 	const struct json_value *session = json_get(answer, "session");
-	struct buffer _cleanup_buffer_ out = BUFFER_INIT(64U << 20);
+	_cleanup_buffer_ struct buffer out = BUFFER_INIT(64U << 20);
 	int r = append_line(&out, "command", json_get(session, "argv"), true);
 
 	for (size_t i = 0; r == 0 && i < sizeof(names) / sizeof(names[0]); i++)
@@ -39,7 +39,7 @@ static int print(const struct json_value *answer)
 static int run(const struct client *client, const void *filled, char **operands, int n_operands)
 {
 	const struct show_options *o = filled;
-	struct call _cleanup_call_ call = CALL_INIT;
+	_cleanup_call_ struct call call = CALL_INIT;
 	struct error e = ERROR_INIT;
 	int r;
 

@@ -15,7 +15,7 @@ static const struct option options[] = {
 
 static int print(const struct client *client, const struct json_value *answer, bool ready)
 {
-	struct buffer _cleanup_buffer_ out = BUFFER_INIT(1U << 20);
+	_cleanup_buffer_ struct buffer out = BUFFER_INIT(1U << 20);
 	int r = buffer_append_string(&out, "isod ");
 
 	if (r == 0)
@@ -32,7 +32,7 @@ static int print(const struct client *client, const struct json_value *answer, b
 static int run(const struct client *client, const void *filled, char **operands, int n_operands)
 {
 	const struct status_options *o = filled;
-	struct call _cleanup_call_ call = CALL_INIT;
+	_cleanup_call_ struct call call = CALL_INIT;
 	const struct json_value *ready = NULL;
 	struct error e = ERROR_INIT;
 	int r;

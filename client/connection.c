@@ -67,8 +67,8 @@ static int connect_error(int err, const char *path, struct error *e)
 
 int connection_open(const char *path, struct connection *ret, struct error *e)
 {
-	int _cleanup_close_ sock = -1;
-	int _cleanup_close_ folder = -1;
+	_cleanup_close_ int sock = -1;
+	_cleanup_close_ int folder = -1;
 	struct sockaddr_un address;
 	int r;
 

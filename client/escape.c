@@ -73,7 +73,7 @@ int escape_append(struct buffer *out, const char *text, size_t len)
 
 void escape_print(FILE *to, const char *text)
 {
-	struct buffer _cleanup_buffer_ line = BUFFER_INIT(SIZE_MAX);
+	_cleanup_buffer_ struct buffer line = BUFFER_INIT(SIZE_MAX);
 
 	if (text && escape_append(&line, text, strlen(text)) == 0 && line.len > 0)
 		fwrite(line.data, 1, line.len, to);

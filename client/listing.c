@@ -10,7 +10,7 @@
 
 int listing_append(struct buffer *out, const struct json_value *v)
 {
-	struct buffer _cleanup_buffer_ text = BUFFER_INIT(64U << 20);
+	_cleanup_buffer_ struct buffer text = BUFFER_INIT(64U << 20);
 	struct json_writer *w;
 	int r;
 
@@ -75,7 +75,7 @@ int listing_print(const struct buffer *text)
 
 int listing_print_json(const struct json_value *v)
 {
-	struct buffer _cleanup_buffer_ text = BUFFER_INIT(64U << 20);
+	_cleanup_buffer_ struct buffer text = BUFFER_INIT(64U << 20);
 	struct json_writer *w = json_write_new(&text);
 	int r;
 

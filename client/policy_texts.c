@@ -26,7 +26,7 @@ int policy_texts_add_text(struct policy_texts *t, enum policy_layer_kind layer, 
 /* Reads a regular file; never waits for a fifo, never takes a terminal. */
 static int read_file(const char *path, char **ret, size_t *ret_len)
 {
-	int _cleanup_close_ fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st) < 0)
@@ -40,22 +40,21 @@ static int read_file(const char *path, char **ret, size_t *ret_len)
 
 int policy_texts_add_file(struct policy_texts *t, enum policy_layer_kind layer, const char *path, struct error *e)
 {
-	char _cleanup_free_ *name = strdup(path);
-	char _cleanup_free_ *text = NULL;
+	char *text = NULL, *name;
 	size_t len = 0;
-	int r = name ? read_file(path, &text, &len) : -ENOMEM;
+	int r = read_file(path, &text, &len);
 
 	if (r < 0)
 		return error_set(e, ERROR_POLICY, -r, path, "", "This policy file cannot be read: %s.",
 				 r == -EFBIG    ? "it is too large"
 				 : r == -EINVAL ? "it is no regular file"
 						: strerror(-r));
-	r = policy_texts_add_text(t, layer, name, text, len, e);
-	if (r < 0)
-		return r;
-	t->owned[t->n_owned++] = take_ptr(name);
-	t->owned[t->n_owned++] = take_ptr(text);
-	return 0;
+	/* At most one file more than there may be layers comes here. */
+	t->owned[t->n_owned++] = text;
+	name = t->owned[t->n_owned++] = strdup(path);
+	if (!name)
+		return error_set(e, ERROR_INTERNAL, ENOMEM, path, "", "There is no memory left.");
+	return policy_texts_add_text(t, layer, name, text, len, e);
 }
 
 char *policy_texts_user_path(const char *home, const char *config_home)
@@ -86,7 +85,7 @@ static const char *home_directory(void)
 
 int policy_texts_collect(struct policy_texts *t, const struct option_list *files, struct error *e)
 {
-	char _cleanup_free_ *user = policy_texts_user_path(home_directory(), getenv("XDG_CONFIG_HOME"));
+	_cleanup_free_ char *user = policy_texts_user_path(home_directory(), getenv("XDG_CONFIG_HOME"));
 	struct stat st;
 	int r = 0;
 

@@ -15,7 +15,7 @@
 struct policy_texts {
 	struct policy_input inputs[LIMIT_POLICY_LAYERS];
 	size_t count;
-	char *owned[2 * LIMIT_POLICY_LAYERS]; /* heap memory that the inputs point to */
+	char *owned[2 * (LIMIT_POLICY_LAYERS + 1)]; /* heap memory that the inputs point to */
 	size_t n_owned;
 };
 

@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
 #include "json/write.h"
 
 /* POSIX: a PWD with "." or ".." components is not to be believed. */
@@ -70,21 +69,16 @@ static void ascend(char *resolved)
 		*slash = '\0';
 }
 
-/* The link's target takes the place of what is left to walk: target + "/" + rest. */
+/* The link's target takes the place of what is left to walk: target + "/" + rest. rest lies inside pending. */
 static int redirect(char *pending, const char *target, const char *rest)
 {
-	char _cleanup_free_ *joined = NULL;
 	size_t n = strlen(target), m = strlen(rest);
 
 	if (n + 1 + m >= PATH_MAX)
 		return -ENAMETOOLONG;
-	joined = malloc(n + 1 + m + 1);
-	if (!joined)
-		return -ENOMEM;
-	memcpy(joined, target, n);
-	joined[n] = '/';
-	memcpy(joined + n + 1, rest, m + 1);
-	memcpy(pending, joined, n + 1 + m + 1);
+	memmove(pending + n + 1, rest, m + 1);
+	memcpy(pending, target, n);
+	pending[n] = '/';
 	return 0;
 }
 

@@ -34,7 +34,7 @@ static bool is_named(const struct run_environment *r, const char *name)
 
 static int add_named(struct run_environment *r, const char *name, size_t len, const char *where, struct error *e)
 {
-	char _cleanup_free_ *copy = strndup(name, len);
+	_cleanup_free_ char *copy = strndup(name, len);
 	char **grown;
 
 	if (!copy)
@@ -138,7 +138,7 @@ static int note(struct run_environment *r, const char *name, const char *text)
 static int select_one(struct run_environment *r, const char *entry, const struct policy_list *pass)
 {
 	size_t len = strcspn(entry, "=");
-	char _cleanup_free_ *name = NULL;
+	_cleanup_free_ char *name = NULL;
 	bool named;
 
 	if (entry[len] != '=' || len == 0)

@@ -65,7 +65,7 @@ static int write_paths(struct json_writer *w, const char *key, const struct opti
 	json_write_key(w, key);
 	json_write_array(w);
 	for (size_t i = 0; i < list->count; i++) {
-		char _cleanup_free_ *path = NULL;
+		_cleanup_free_ char *path = NULL;
 		int r = run_policy_path(list->items[i], cwd, &path, e);
 
 		if (r < 0)
@@ -117,7 +117,7 @@ static int write_sandbox(struct json_writer *w, const struct run_options *o, con
 /* A number of the policy file's form: digits, for CPUs a decimal point too. */
 static int write_number(struct json_writer *w, const char *key, const char *option, const char *text, struct error *e)
 {
-	struct json_document _cleanup_json_ number = JSON_DOCUMENT_INIT;
+	_cleanup_json_ struct json_document number = JSON_DOCUMENT_INIT;
 
 	if (text[0] < '0' || text[0] > '9' || json_read(text, strlen(text), 0, &number, NULL) < 0 ||
 	    (number.root->type != JSON_INTEGER && number.root->type != JSON_DOUBLE))

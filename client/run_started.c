@@ -11,7 +11,7 @@ int run_started(struct run *run, struct error *e)
 {
 	const struct json_value *session = call_member(&run->call, "session", JSON_OBJECT, e);
 	const struct json_value *id = json_get(session, "id");
-	struct buffer _cleanup_buffer_ banner = BUFFER_INIT(1U << 20);
+	_cleanup_buffer_ struct buffer banner = BUFFER_INIT(1U << 20);
 
 	if (!session)
 		return -EPROTO;

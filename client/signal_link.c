@@ -5,7 +5,7 @@
 int signal_link_send(struct signal_link *l, const struct client *client, const char *session, int signal,
 		     struct error *e)
 {
-	struct buffer _cleanup_buffer_ message = BUFFER_INIT(LIMIT_MESSAGE);
+	_cleanup_buffer_ struct buffer message = BUFFER_INIT(LIMIT_MESSAGE);
 	struct json_writer *w = varlink_call_begin(&message, "org.isod.Kill", false, false);
 	int r;
 
