@@ -14,7 +14,8 @@ class Varlink:
     def send_raw(self, data, fds=()):
         control = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array('i', fds))] if fds else []
         sent = self.sock.sendmsg([data], control)
-        self.sock.sendall(data[sent:])
+        if sent < len(data):
+            self.sock.sendall(data[sent:])
 
     def send(self, method, parameters=None, fds=(), **flags):
         call = {'method': method, **flags}
