@@ -115,8 +115,11 @@ int launch_proc_attach(struct launch *l, int place, struct error *e)
 	if (r < 0)
 		return r;
 	r = launch_view_special(l, l->proc_fd);
-	if (r == 0)
-		r = apply(l->proc_fd, proc_read_only, ARRAY_SIZE(proc_read_only), make_read_only, "/proc", e);
+	/* Inside a user namespace of the program's own the kernel allows a new procfs only where an old one is seen
+	 * whole. What is closed off below belongs to root: permission bits keep it from any other uid. */
+	if (r < 0 || (l->plan.flags & PLAN_NESTING && l->context->uid != 0))
+		return r;
+	r = apply(l->proc_fd, proc_read_only, ARRAY_SIZE(proc_read_only), make_read_only, "/proc", e);
 	if (r == 0)
 		r = apply(l->proc_fd, proc_masked, ARRAY_SIZE(proc_masked), mask, "/proc", e);
 	return r;
