@@ -77,7 +77,7 @@ static int redirect(char *pending, const char *target, const char *rest)
 	if (n + 1 + m >= PATH_MAX)
 		return -ENAMETOOLONG;
 	memmove(pending + n + 1, rest, m + 1);
-	memcpy(pending, target, n);
+	memmove(pending, target, n);
 	pending[n] = '/';
 	return 0;
 }
@@ -89,7 +89,7 @@ int run_directory_walk(const char *path, struct run_directory *ret)
 
 	if (strlen(path) >= sizeof(pending))
 		return -ENAMETOOLONG;
-	strcpy(pending, path);
+	memcpy(pending, path, strlen(path) + 1);
 	for (;;) {
 		size_t len, parent;
 		ssize_t n;
