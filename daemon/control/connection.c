@@ -80,13 +80,20 @@ static void on_timer(uv_timer_t *timer)
 
 static void on_poll(uv_poll_t *handle, int status, int events);
 
+/* A client that does not read its replies can still send a little, so that it does not wait for us while we do for it.
+ */
+static bool wants_input(const struct connection *c)
+{
+	return c->state == CONNECTION_IDLE && (!connection_is_full(c) || c->in.len < CHUNK);
+}
+
 /* Sets what is waited for, after every change of state or of the queues. */
 static void watch(struct connection *c)
 {
 	bool pending = c->out.len > c->out_at;
 	int events = pending ? UV_WRITABLE : 0;
 
-	if (c->state == CONNECTION_IDLE && !connection_is_full(c))
+	if (wants_input(c))
 		events |= UV_READABLE;
 	if (c->state == CONNECTION_BUSY)
 		events |= UV_DISCONNECT;
@@ -222,16 +229,22 @@ static void process(struct connection *c)
  */
 static int take_fds(struct connection *c, size_t chunk, int *fds, size_t *n_fds)
 {
-	size_t end = c->in.len, from = end - chunk;
+	size_t from = c->in.len - chunk, begin;
 	const char *nul;
+	bool begins;
 
 	if (*n_fds == 0)
 		return 0;
 	if (c->n_fds + *n_fds > LIMIT_MESSAGE_FDS)
 		return -E2BIG;
 	nul = chunk > 1 ? memrchr(c->in.data + from, '\0', chunk - 1) : NULL;
+	begin = nul ? (size_t)(nul + 1 - c->in.data) : from;
+	begins = nul || from == 0 || c->in.data[from - 1] == '\0';
+	/* Those of an earlier message still wait for it to be served. */
+	if (c->n_fds > 0 && begins)
+		return -E2BIG;
 	if (c->n_fds == 0)
-		c->fds_at = nul ? (size_t)(nul + 1 - c->in.data) : from;
+		c->fds_at = begin;
 	memcpy(c->fds + c->n_fds, fds, *n_fds * sizeof(*fds));
 	c->n_fds += *n_fds;
 	*n_fds = 0;
@@ -324,7 +337,7 @@ static void on_poll(uv_poll_t *handle, int status, int events)
 	if (events & UV_WRITABLE)
 		connection_flush(c);
 	for (int i = 0; (events & UV_READABLE) && i < TURN_CHUNKS; i++) {
-		if (c->state != CONNECTION_IDLE || connection_is_full(c) || read_chunk(c) == 0)
+		if (!wants_input(c) || read_chunk(c) == 0)
 			break;
 		process(c);
 	}
