@@ -16,6 +16,7 @@
 
 #include "base/fd.h"
 #include "base/fd_pass.h"
+#include "daemon/linux/launch_confine.h"
 #include "daemon/linux/launch_pty.h"
 #include "daemon/linux/launch_who.h"
 #include "daemon/wire/link_wire.h"
@@ -162,7 +163,7 @@ static int loop_open(struct loop *loop)
 	if (loop->children < 0)
 		return -errno;
 	loop->grace = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	return loop->grace < 0 ? -errno : 0;
+	return loop->grace < 0 ? -errno : launch_confine_init();
 }
 
 int launch_loop_run(struct launch *l)

@@ -1,5 +1,6 @@
 /* From start to end: exit statuses, signals, the terminal, the link, orphans. */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -203,6 +204,52 @@ static void orphans_are_reaped(void **state)
 	expect_exit(&d, EXIT_KIND_CODE, 6);
 }
 
+static bool status_has(const char *status, const char *line)
+{
+	if (!strstr(status, line))
+		fputs(status, stderr);
+	return strstr(status, line) != NULL;
+}
+
+/* What is left of root's process, seen from the host: two foreign ids, no right, six descriptors. */
+static void pid1_keeps_nothing(void **state)
+{
+	struct driver d;
+	_cleanup_free_ char *status = NULL;
+	_cleanup_closedir_ DIR *dir = NULL;
+	char path[64];
+	size_t len, count = 0;
+	int fd;
+
+	driver_init(&d, SHELL("echo ready; read x"));
+	start(&d);
+	expect(&d, d.output, "ready");
+	/* An answer proves that it has reached its loop. */
+	driver_send(&d, &(struct link_message){ .type = LINK_WHO });
+	driver_link(&d, LINK_OWNER, &(struct link_message){ 0 });
+	snprintf(path, sizeof(path), "/proc/%d/status", d.pid1);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	assert_int_equal(fd_read_file(fd, 65536, &status, &len), 0);
+	fd_close(fd);
+	assert_true(status_has(status, "Uid:\t12346\t12345\t12346\t12345\n"));
+	assert_true(status_has(status, "Gid:\t12346\t12345\t12346\t12345\n"));
+	assert_true(status_has(status, "Groups:\t \n"));
+	assert_true(status_has(status, "CapPrm:\t0000000000000000\nCapEff:\t0000000000000000\n"
+				       "CapBnd:\t0000000000000000\nCapAmb:\t0000000000000000\nNoNewPrivs:\t1\n"));
+#ifndef __SANITIZE_ADDRESS__
+	assert_true(status_has(status, "Seccomp:\t2\n"));
+#endif
+	snprintf(path, sizeof(path), "/proc/%d/fd", d.pid1);
+	dir = opendir(path);
+	assert_non_null(dir);
+	for (struct dirent *e; (e = readdir(dir));)
+		count += e->d_name[0] != '.';
+	/* 0, 1, 2 = null; the link; children; grace */
+	assert_int_equal(count, 6);
+	d.input = fd_close(d.input);
+	expect_exit(&d, EXIT_KIND_CODE, 1);
+}
+
 static void with_pty(struct driver *d, const char *script)
 {
 	struct link_message message;
@@ -289,6 +336,7 @@ int main(void)
 		cmocka_unit_test(the_end_of_the_link_ends_the_session),
 		cmocka_unit_test(malformed_messages_end_the_session),
 		cmocka_unit_test(orphans_are_reaped),
+		cmocka_unit_test(pid1_keeps_nothing),
 		cmocka_unit_test(the_terminal_is_its_own),
 		cmocka_unit_test(keys_are_signals),
 		cmocka_unit_test(a_new_size_is_a_signal),

@@ -1,0 +1,83 @@
+#include "daemon/linux/launch_confine.h"
+
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+#if defined(__x86_64__)
+#define NATIVE_ARCH AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define NATIVE_ARCH AUDIT_ARCH_AARCH64
+#else
+#error "no system call filter for this architecture yet"
+#endif
+
+#if defined(__SANITIZE_ADDRESS__)
+#define SANITISED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define SANITISED 1
+#endif
+#endif
+
+#define ALLOW(number) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (number), 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+
+static const struct sock_filter filter[] = {
+	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, NATIVE_ARCH, 1, 0),
+	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+	/* waiting, the link, children, the terminal */
+	ALLOW(SYS_ppoll),
+	ALLOW(SYS_recvmsg),
+	ALLOW(SYS_sendmsg),
+	ALLOW(SYS_read),
+	ALLOW(SYS_wait4),
+	ALLOW(SYS_kill),
+	ALLOW(SYS_ioctl),
+	ALLOW(SYS_timerfd_settime),
+	ALLOW(SYS_restart_syscall),
+	ALLOW(SYS_rt_sigreturn),
+	ALLOW(SYS_exit_group),
+	/* looking for the owner of a socket */
+	ALLOW(SYS_openat),
+	ALLOW(SYS_close),
+	ALLOW(SYS_readlinkat),
+	ALLOW(SYS_getdents64),
+	ALLOW(SYS_newfstatat),
+	ALLOW(SYS_fstat),
+	ALLOW(SYS_fcntl),
+	ALLOW(SYS_lseek),
+	/* its memory */
+	ALLOW(SYS_brk),
+	ALLOW(SYS_mmap),
+	ALLOW(SYS_munmap),
+	ALLOW(SYS_mremap),
+	ALLOW(SYS_madvise),
+	ALLOW(SYS_getrandom),
+#ifdef SYS_poll
+	ALLOW(SYS_poll),
+#endif
+#ifdef SYS_open
+	ALLOW(SYS_open),
+#endif
+	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+};
+
+int launch_confine_init(void)
+{
+	struct sock_fprog program = { .len = ARRAY_SIZE(filter), .filter = (void *)filter };
+
+#ifdef SANITISED
+	(void)program;
+	return 0;
+#else
+	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) < 0 ? -errno : 0;
+#endif
+}
