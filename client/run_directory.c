@@ -69,15 +69,16 @@ static void ascend(char *resolved)
 		*slash = '\0';
 }
 
-/* The link's target takes the place of what is left to walk: target + "/" + rest. rest lies inside pending. */
-static int redirect(char *pending, const char *target, const char *rest)
+/* The link's target takes the place of what is left to walk: the n bytes of target, "/", rest. rest lies inside
+ * pending. */
+static int redirect(char *pending, const char *target, size_t n, const char *rest)
 {
-	size_t n = strlen(target), m = strlen(rest);
+	size_t m = strlen(rest);
 
 	if (n + 1 + m >= PATH_MAX)
 		return -ENAMETOOLONG;
 	memmove(pending + n + 1, rest, m + 1);
-	memmove(pending, target, n);
+	memcpy(pending, target, n);
 	pending[n] = '/';
 	return 0;
 }
@@ -119,7 +120,7 @@ int run_directory_walk(const char *path, struct run_directory *ret)
 		if (r < 0)
 			return r;
 		resolved[target[0] == '/' ? 0 : parent] = '\0';
-		r = redirect(pending, target, at);
+		r = redirect(pending, target, (size_t)n, at);
 		if (r < 0)
 			return r;
 		at = pending;
