@@ -1,6 +1,7 @@
 /* What a program finds inside: files, ids, network. */
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -209,6 +210,24 @@ static void the_listeners_are_in_that_namespace(void **state)
 	driver_done(&d);
 }
 
+/* A chroot in the project with a proc of the host: seen from inside, /proc/PID/root would lead out. */
+static void foreign_file_systems_are_covered(void **state)
+{
+	struct driver d;
+	char path[128];
+
+	driver_init(&d, SHELL("ls -A chroot/proc; ! ls chroot/proc/1 2>/dev/null; ls /proc/$$/status"));
+	snprintf(path, sizeof(path), "%s/chroot", d.project);
+	assert_int_equal(mkdir(path, 0755), 0);
+	snprintf(path, sizeof(path), "%s/chroot/proc", d.project);
+	assert_int_equal(mkdir(path, 0755), 0);
+	assert_int_equal(mount("proc", path, "proc", 0, NULL), 0);
+	run(&d);
+	assert_null(strstr(d.text, "cpuinfo"));
+	assert_int_equal(umount2(path, MNT_DETACH), 0);
+	driver_done(&d);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -224,7 +243,11 @@ int main(void)
 		cmocka_unit_test(the_project_group_is_kept),
 		cmocka_unit_test(only_lo_and_every_address_is_local),
 		cmocka_unit_test(the_listeners_are_in_that_namespace),
+		cmocka_unit_test(foreign_file_systems_are_covered),
 	};
 
+	/* The mounts of these tests are not for the machine. */
+	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		return 1;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
