@@ -188,7 +188,7 @@ static bool parse_input(struct attach *a)
 {
 	size_t done = 0;
 
-	while (a->pty && !a->gone && !a->exiting) {
+	while (a->pty && !a->gone && !a->exiting && done < a->input.len) {
 		struct stream_frame f;
 		long n = stream_parse((const uint8_t *)a->input.data + done, a->input.len - done, &f);
 

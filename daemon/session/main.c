@@ -13,6 +13,11 @@
 #include "daemon/wire/fds.h"
 #include "policy/egress_wire.h"
 
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) && !defined(__SANITIZE_ADDRESS__)
+#define __SANITIZE_ADDRESS__ /* as gcc says it */
+#endif
+#endif
 #if defined(__SANITIZE_ADDRESS__)
 /* The leak checker traces its own process, which this program has given up. */
 const char *__asan_default_options(void);
