@@ -238,6 +238,7 @@ static void test_frame(void **state)
 	relay_init(&r, &l.from, &l.to, &body);
 	assert_int_equal(send(l.in, "hel", 3, 0), 3);
 	shutdown(l.in, SHUT_WR);
+	l.from.peer_shut = true;
 	assert_int_equal(turn(&l, &r), RELAY_DONE);
 	assert_true(r.broken);
 	assert_int_equal(recv(l.out, got, sizeof(got), 0), 3);
