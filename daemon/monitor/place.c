@@ -96,20 +96,22 @@ static int open_state(struct place *p, const char *state_dir, uid_t uid, gid_t g
 	return p->audit < 0 ? complain(e, errno, state_dir, "audit cannot be opened") : 0;
 }
 
-/* Control only reads in there, but what it reads is policy: nobody but root may have written it. */
+/*
+ * Control only reads in there, but what it reads is policy: nobody but root may have written it. A missing folder is
+ * made now, so that a policy written later is seen without a restart.
+ */
 static int open_config(struct place *p, const char *config_dir, struct error *e)
 {
 	struct stat st;
 
+	if (mkdir(config_dir, 0755) == 0 && chmod(config_dir, 0755) < 0)
+		return complain(e, errno, config_dir, "cannot be given its mode");
 	p->config = open(config_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (p->config < 0 && errno == ENOENT) {
-		/* Made now, so that a policy written later is seen without a restart. */
-		p->config = open_folder(AT_FDCWD, config_dir, 0755, 0, 0, config_dir, e);
-		return p->config < 0 ? p->config : 0;
-	}
-	if (p->config >= 0 && (fstat(p->config, &st) < 0 || st.st_uid != 0 || st.st_mode & 022))
+	if (p->config < 0 || fstat(p->config, &st) < 0)
+		return complain(e, errno, config_dir, "cannot be opened");
+	if (st.st_uid != 0 || st.st_mode & 022)
 		return complain(e, EPERM, config_dir, "others than root may write in it");
-	return p->config < 0 ? complain(e, errno, config_dir, "cannot be opened") : 0;
+	return 0;
 }
 
 int place_open(struct place *p, const char *run_dir, const char *state_dir, const char *config_dir, uid_t control_uid,

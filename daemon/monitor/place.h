@@ -12,7 +12,7 @@ struct place {
 	int lock;     /* run/isod.lock, held as long as isod lives */
 	int sessions; /* state/sessions, root 0700, locked too: scratch folders, one a session, on disk */
 	int audit;    /* state/audit, of the control user, 0700; O_PATH */
-	int config;   /* the administrator's folder, O_PATH; /dev/null where there is none */
+	int config;   /* the administrator's folder, O_PATH; made where there is none */
 	char tag[CGROUP_TAG_LEN + 1]; /* tells this instance's cgroups from another's */
 };
 

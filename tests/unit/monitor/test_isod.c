@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -75,7 +76,7 @@ static void make_folders(struct daemon *d, const char *scenario)
 	assert_true(d->result >= 0);
 }
 
-static void exec_isod(const struct daemon *d, int ready, int quiet)
+static void exec_isod(const struct daemon *d, int ready)
 {
 	char run[128], state[128], etc[128], bin[128], number[16];
 
@@ -83,10 +84,12 @@ static void exec_isod(const struct daemon *d, int ready, int quiet)
 	put(state, d, "state");
 	put(etc, d, "etc");
 	put(bin, d, "bin");
+	/* A test that fails leaves no daemon behind. */
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	snprintf(number, sizeof(number), "%d", ready);
 	fd_set_cloexec(ready, false);
-	if (quiet)
-		dup2(open("/dev/null", O_WRONLY | O_CLOEXEC), 2);
+	dup2(open("/dev/null", O_WRONLY | O_CLOEXEC), 2);
+	dup2(2, 1);
 	execl(ISOD, "isod", "--run-dir", run, "--state-dir", state, "--config-dir", etc, "--libexec", bin, "--user",
 	      "nobody", "--net-user", "daemon", "--ready-fd", number, NULL);
 	_exit(127);
@@ -101,7 +104,7 @@ static void start_isod(struct daemon *d)
 	d->pid = fork();
 	assert_true(d->pid >= 0);
 	if (d->pid == 0)
-		exec_isod(d, ready[1], 1);
+		exec_isod(d, ready[1]);
 	close(ready[1]);
 	wait_readable(ready[0]);
 	assert_int_equal(read(ready[0], &byte, 1), 1);
@@ -304,7 +307,7 @@ static int status_of_second(const struct daemon *d)
 	pid = fork();
 	assert_true(pid >= 0);
 	if (pid == 0)
-		exec_isod(d, ready[1], 1);
+		exec_isod(d, ready[1]);
 	close(ready[1]);
 	assert_int_equal(read(ready[0], &byte, 1), 0);
 	close(ready[0]);
