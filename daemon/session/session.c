@@ -174,9 +174,13 @@ static void on_client_gone(void *data, bool complete)
 		finish(s);
 	} else if (s->state == RUNNING) {
 		/* Its terminal is gone: what a program would see on any terminal. */
-		link_send_signal(s->link, LINK_HANGUP, 0);
 		pty_close(s->pty);
 		s->pty = NULL;
+		if (link_send_signal(s->link, LINK_HANGUP, 0) <
+		    0) { /* pid 1 reads nothing: the end of the link ends it */
+			on_exited(s, EXIT_KIND_LOST, 0);
+			finish(s);
+		}
 	}
 }
 
