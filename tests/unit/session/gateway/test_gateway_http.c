@@ -262,6 +262,8 @@ static void test_continue(void **state)
 	expect_exactly(c, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
 	close(c);
 	close(u);
+	for (int i = 0; i < 3; i++)
+		check_event("ok.example", EGRESS_ALLOWED, 1);
 }
 
 static void test_websocket(void **state)
