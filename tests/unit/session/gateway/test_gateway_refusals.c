@@ -149,8 +149,12 @@ static void test_at_proxy_in_pieces(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(at_proxy); i += 5) {
 		const struct refusal *r = &at_proxy[i];
-		int c = rig_proxy();
+		int c;
 
+		/* Its head is right, and goes out before the chunk comes. */
+		if (strstr(r->sent, "\r\n\r\n-1"))
+			continue;
+		c = rig_proxy();
 		for (size_t k = 0; r->sent[k]; k++)
 			if (send(c, r->sent + k, 1, MSG_NOSIGNAL) != 1)
 				break;
