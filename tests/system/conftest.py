@@ -1,6 +1,7 @@
 """The whole system on this machine: a real isod with folders of its own, real users, real namespaces, real servers.
 
-ISOD_BUILD names the build folder. Needs root. Nothing here is skipped: what cannot run is a failure.
+ISOD_BUILD names the build folder. Needs root and namespaces of its own: run it by tests/system/run. ISOD_TEST_LANE lets
+several runs stand beside each other. Nothing here is skipped: what cannot run is a failure.
 """
 import json
 import os
@@ -10,28 +11,20 @@ import signal
 import socket
 import subprocess
 import tempfile
-import time
 
 import pytest
+
+from servers import web  # noqa: F401  (a fixture for all)
+from waiting import wait_for
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.environ.get('ISOD_BUILD', os.path.join(TOP, 'build'))
 SANITIZED = 'asan' in os.path.basename(BUILD)
-USERS = ('isodtest1', 'isodtest2')
+LANE = os.environ.get('ISOD_TEST_LANE', '')
+USERS = (f'isodtest{LANE}1', f'isodtest{LANE}2')
 # What the developer's shell holds and the session must not see.
 SECRET_ENV = {'AWS_ACCESS_KEY_ID': 'AKIATEST', 'GH_TOKEN': 'ghtoken', 'ANTHROPIC_API_KEY': 'sk-test', 'MYCORP_PAT': 'pat',
               'DATABASE_URL': 'postgres://u:p@h/d'}
-
-
-def wait_for(condition, what, seconds=20):
-    """Polls for an outside event; fails with `what` when it does not come."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        value = condition()
-        if value:
-            return value
-        time.sleep(0.01)
-    raise AssertionError(f'{what}: not within {seconds} s')
 
 
 class Result:
@@ -204,6 +197,9 @@ def write(path, text, mode=0o644, owner=None):
 @pytest.fixture(scope='session', autouse=True)
 def users():
     assert os.getuid() == 0, 'the system tests need root'
+    with open('/proc/net/dev', encoding='ascii') as f:
+        interfaces = [line.split(':')[0].strip() for line in f if ':' in line]
+    assert interfaces == ['lo'], 'start the system tests by tests/system/run: they need a network namespace of their own'
     for name in USERS:
         try:
             pwd.getpwnam(name)

@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from conftest import wait_for
+from waiting import wait_for
 
 
 def listening(address, port):

@@ -1,5 +1,4 @@
 """Real agents from npm against a stand-in for the model, run as an ordinary user."""
-import json
 import os
 import pwd
 import subprocess
@@ -7,23 +6,17 @@ import subprocess
 import pytest
 
 import fake_messages
-from servers import web  # noqa: F401
 from conftest import USERS, project_of
 
-CLAUDE = '@anthropic-ai/claude-code@2.1.197'
 CACHE = '/var/cache/isod-test/agents'
 
 
 @pytest.fixture(scope='session')
 def claude():
-    """The native program of the npm package: no install script needs to run for it."""
-    os.makedirs(CACHE, exist_ok=True)
+    """The native program of the npm package (tests/run.sh has fetched it): no install script needs to run for it."""
     binary = os.path.join(CACHE, 'node_modules/@anthropic-ai/claude-code-linux-x64/claude')
-    if not os.path.exists(binary):
-        subprocess.run(['npm', 'install', '--no-audit', '--no-fund', '--ignore-scripts', CLAUDE], cwd=CACHE, check=True, capture_output=True,
-                       timeout=600)
-    assert os.path.exists(binary), os.listdir(os.path.join(CACHE, 'node_modules/@anthropic-ai'))
-    for d in ('/var/cache/isod-test', CACHE):
+    assert os.path.exists(binary), 'fetch the agents of tests/system/agents.txt first (./setup test does)'
+    for d in (os.path.dirname(CACHE), CACHE):
         os.chmod(d, 0o755)
     return binary
 

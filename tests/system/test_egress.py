@@ -6,8 +6,8 @@ import threading
 
 import pytest
 
-from conftest import SANITIZED, wait_for
-from servers import web  # noqa: F401
+from conftest import SANITIZED
+from waiting import wait_for
 
 ALLOW = ['--allow-domain', 'ok.example']
 

@@ -6,6 +6,7 @@ import subprocess
 import pytest
 
 from conftest import USERS, project_of, write
+from waiting import wait_for
 
 
 def test_home_is_absent(isod):
@@ -154,7 +155,6 @@ def test_no_trace_on_the_host(isod, project):
     assert tree() == before
     assert open('/proc/self/mountinfo', encoding='utf-8').read() == mounts
     state = os.path.join(isod.state_dir, 'sessions')
-    from conftest import wait_for
     wait_for(lambda: os.listdir(state) == [], 'scratch folders are removed')
 
 

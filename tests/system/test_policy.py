@@ -6,7 +6,6 @@ import pwd
 import pytest
 
 from conftest import PINS, USERS, write
-from servers import web  # noqa: F401
 
 
 @pytest.fixture

@@ -10,7 +10,8 @@ import time
 
 import pytest
 
-from conftest import BUILD, TOP, SANITIZED, USERS, project_of, wait_for
+from conftest import BUILD, TOP, SANITIZED, USERS, project_of
+from waiting import wait_for
 from varlink import Varlink
 
 SERVICE = 'org.varlink.service.'

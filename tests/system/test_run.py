@@ -6,7 +6,8 @@ import subprocess
 
 import pytest
 
-from conftest import SANITIZED, USERS, project_of, wait_for
+from conftest import SANITIZED, USERS, project_of
+from waiting import wait_for
 
 
 @pytest.mark.parametrize('script,code', [

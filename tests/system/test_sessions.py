@@ -5,7 +5,8 @@ import subprocess
 
 import pytest
 
-from conftest import USERS, project_of, wait_for
+from conftest import USERS, project_of
+from waiting import wait_for
 
 
 def start(isod, *options, user=USERS[0], script='echo up; exec sleep 1000'):

@@ -5,7 +5,8 @@ import subprocess
 
 import pytest
 
-from conftest import Isod, BUILD, descendants, wait_for
+from conftest import Isod, BUILD, descendants
+from waiting import wait_for
 
 
 def start(isod):

@@ -8,7 +8,8 @@ import termios
 import pexpect
 import pytest
 
-from conftest import SANITIZED, USERS, project_of, wait_for
+from conftest import SANITIZED, USERS, project_of
+from waiting import wait_for
 
 
 def spawn(isod, *args, options=(), size=(43, 132), env=None, timeout=30):

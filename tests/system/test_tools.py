@@ -7,8 +7,9 @@ import subprocess
 
 import pytest
 
-from conftest import USERS, project_of, wait_for
-from servers import listening, web  # noqa: F401
+from conftest import USERS, project_of
+from waiting import wait_for
+from servers import listening
 
 ALLOW = ['--allow-domain', 'git.example', '--allow-domain', 'ok.example']
 
