@@ -194,6 +194,29 @@ int session_start(struct session *s, struct connection *client, int plan_fd, int
 	return 0;
 }
 
+/* How an end by the cause is reported; without one both stay as they are. */
+static void cause_exit(const struct session *s, enum exit_kind *kind, int32_t *value)
+{
+	if (s->cause == CAUSE_TIME) {
+		*kind = EXIT_KIND_TIME;
+		*value = 0;
+	} else if (s->cause == CAUSE_KILL || s->cause == CAUSE_HANG_UP) {
+		*kind = EXIT_KIND_SIGNAL;
+		*value = SIGKILL;
+	}
+}
+
+/* The helper first: with a terminal its last frame is what tells the client. */
+static void send_kill(struct session *s)
+{
+	enum exit_kind kind = EXIT_KIND_LOST;
+	int32_t value = 0;
+
+	cause_exit(s, &kind, &value);
+	session_link_ending(&s->link, kind, value);
+	monitor_send_kill(&s->control->monitor, s->id);
+}
+
 int session_on_started(struct session *s, int link_fd)
 {
 	int r;
@@ -211,7 +234,7 @@ int session_on_started(struct session *s, int link_fd)
 	}
 	if (s->cause != CAUSE_NONE) {
 		/* It was given up while it started: isod may have let the kill pass it by. */
-		monitor_send_kill(&s->control->monitor, s->id);
+		send_kill(s);
 		return 0;
 	}
 	if (s->policy.wall.value > 0)
@@ -231,18 +254,14 @@ void session_on_failed(struct session *s, const struct error *e)
 	session_release(s);
 }
 
-/* An end that we brought about ourselves is told by its cause, however the processes died. */
+/* An end that we brought about ourselves is told by its cause, however the processes died; a program that had ended on
+ * its own keeps its code. */
 static void settle_exit(struct session *s, enum exit_kind kind, int32_t value)
 {
-	if (s->cause == CAUSE_TIME) {
-		kind = EXIT_KIND_TIME;
-		value = 0;
-	} else if ((s->cause == CAUSE_KILL || s->cause == CAUSE_HANG_UP) && kind != EXIT_KIND_CODE) {
-		kind = EXIT_KIND_SIGNAL;
-		value = SIGKILL;
-	}
 	s->exit_kind = kind;
 	s->exit_value = value;
+	if (kind != EXIT_KIND_CODE)
+		cause_exit(s, &s->exit_kind, &s->exit_value);
 }
 
 void session_on_exited(struct session *s, enum exit_kind kind, int32_t value)
@@ -286,7 +305,7 @@ void session_kill(struct session *s, enum session_cause cause)
 		return;
 	if (s->cause == CAUSE_NONE)
 		s->cause = cause;
-	monitor_send_kill(&s->control->monitor, s->id);
+	send_kill(s);
 }
 
 void session_abandon(struct session *s)

@@ -63,10 +63,11 @@ static bool connection_fits(const struct session *s, const struct session_connec
 	return text_is_terminated(m->name, sizeof(m->name)) && text_is_terminated(m->program, sizeof(m->program));
 }
 
-static bool exit_fits(const struct session_status *m)
+static bool exit_fits(const struct session *s, const struct session_status *m)
 {
 	return (m->kind == EXIT_KIND_CODE && m->value >= 0 && m->value <= 255) ||
-	       (m->kind == EXIT_KIND_SIGNAL && m->value > 0 && m->value <= 64) || m->kind == EXIT_KIND_LOST;
+	       (m->kind == EXIT_KIND_SIGNAL && m->value > 0 && m->value <= 64) || m->kind == EXIT_KIND_LOST ||
+	       (m->kind == EXIT_KIND_TIME && s->cause == CAUSE_TIME);
 }
 
 /* 0, or -EBADMSG. May end the session's link, not the session. */
@@ -94,7 +95,7 @@ static int handle(struct session *s, const union message *m, size_t n)
 	if (m->type == SESSION_LOST) {
 		audit_lost(s, (uint32_t)m->status.value);
 	} else if (m->type == SESSION_EXITED) {
-		if (!exit_fits(&m->status))
+		if (!exit_fits(s, &m->status))
 			return -EBADMSG;
 		session_on_exited(s, (enum exit_kind)m->status.kind, m->status.value);
 	}
@@ -111,6 +112,10 @@ static void read_messages(struct session_link *l, unsigned max)
 
 		if (n == -EAGAIN)
 			return;
+		/* It closed with an order of ours unread; what it sent before, the exit status among it, still waits.
+		 */
+		if (n == -ECONNRESET)
+			continue;
 		if (n == 0)
 			broken(l, "its helper has ended");
 		else if (n < (ssize_t)sizeof(m.type) || handle(l->session, &m, (size_t)n) < 0)
@@ -128,10 +133,10 @@ static void on_poll(uv_poll_t *handle, int status, int events)
 {
 	struct session_link *l = handle->data;
 
-	if (status < 0)
-		broken(l, "its channel failed");
-	else
-		read_messages(l, TURN_MAX);
+	read_messages(l, TURN_MAX);
+	/* An error waited on the socket, and libuv has stopped watching; reading has cleared it. */
+	if (status < 0 && l->poll)
+		uv_poll_start(l->poll, UV_READABLE | UV_DISCONNECT, on_poll);
 }
 
 int session_link_open(struct session_link *l, struct session *s, int fd)
@@ -164,13 +169,24 @@ int session_link_attach(struct session_link *l, int client_fd, uint16_t rows, ui
 	return n < 0 ? (int)n : 0;
 }
 
-int session_link_signal(struct session_link *l, int signal)
+/* No wait: a helper that does not read its few orders is about to be killed anyway. */
+static int send_status(struct session_link *l, uint32_t type, uint32_t kind, int32_t value)
 {
-	struct session_status m = { .type = SESSION_SIGNAL, .value = signal };
+	struct session_status m = { .type = type, .kind = kind, .value = value };
 	ssize_t n;
 
 	if (l->fd < 0)
 		return -ENOTCONN;
 	n = fd_pass_send(l->fd, &m, sizeof(m), NULL, 0);
 	return n < 0 ? (int)n : 0;
+}
+
+int session_link_signal(struct session_link *l, int signal)
+{
+	return send_status(l, SESSION_SIGNAL, 0, signal);
+}
+
+void session_link_ending(struct session_link *l, enum exit_kind kind, int32_t value)
+{
+	send_status(l, SESSION_ENDING, kind, value);
 }

@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <uv.h>
 
+#include "base/exit_kind.h"
+
 struct session;
 
 struct session_link {
@@ -30,5 +32,8 @@ void session_link_close(struct session_link *l);
 /* Hands the client connection over for raw frames. 0 or -errno; the caller keeps its descriptor. */
 int session_link_attach(struct session_link *l, int client_fd, uint16_t rows, uint16_t columns);
 int session_link_signal(struct session_link *l, int signal);
+/* Says why the session is about to be killed, for the client of its terminal. No matter if it does not arrive: then the
+ * helper says that the session was lost. */
+void session_link_ending(struct session_link *l, enum exit_kind kind, int32_t value);
 
 #endif

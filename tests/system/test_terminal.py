@@ -12,12 +12,24 @@ from conftest import SANITIZED, USERS, project_of
 from waiting import wait_for
 
 
+SPAWNED = []
+
+
+@pytest.fixture(autouse=True)
+def close_clients():
+    """A failed test leaves no client behind that would keep its session."""
+    yield
+    while SPAWNED:
+        SPAWNED.pop().close(force=True)
+
+
 def spawn(isod, *args, options=(), size=(43, 132), env=None, timeout=30):
     entry = pwd.getpwnam(USERS[0])
     child = pexpect.spawn('setpriv', [f'--reuid={entry.pw_uid}', f'--regid={entry.pw_gid}', '--init-groups', isod.client, 'run', '-q',
                                       *options, '--', *args], cwd=project_of(USERS[0]), env=isod.environment(USERS[0], env),
                           dimensions=size, timeout=timeout, encoding=None)
     child.delaybeforesend = None
+    SPAWNED.append(child)
     return child
 
 
@@ -61,8 +73,9 @@ def test_resize_arrives(isod):
 def test_ctrl_c_reaches_the_foreground_group_only(isod):
     c = spawn(isod, 'bash', '--norc', '-i')
     c.expect(rb'\$ ')
-    c.sendline(b'sleep 1000; echo st=$?')
-    c.expect(b'st=')
+    # its output, not the echo of the line, says that the job is in the foreground
+    c.sendline(b"sh -c 'echo u''p; exec sleep 1000'")
+    c.expect(b'\r\nup\r\n')
     c.sendintr()
     c.expect(rb'\$ ')
     c.sendline(b'echo st=$?.')
@@ -74,8 +87,8 @@ def test_ctrl_c_reaches_the_foreground_group_only(isod):
 def test_ctrl_z_stops_the_inner_job(isod):
     c = spawn(isod, 'bash', '--norc', '-i')
     c.expect(rb'\$ ')
-    c.sendline(b'sleep 1000')
-    c.expect(b'sleep 1000')
+    c.sendline(b"sh -c 'echo u''p; exec sleep 1000'")
+    c.expect(b'\r\nup\r\n')
     c.send(b'\x1a')
     c.expect(b'Stopped')
     c.sendline(b'kill %1; exit 0')
@@ -161,6 +174,22 @@ def test_exit_codes_through_a_pty(isod):
         assert finish(c) == code
     c = spawn(isod, '/no/such')
     assert finish(c) == 127
+
+
+def test_an_end_by_force_through_a_pty(isod, project):
+    c = spawn(isod, 'sh', '-c', 'echo up; exec sleep 1000')
+    c.expect(b'up')
+    s = [s for s in isod.sessions() if s['state'] == 'running'][0]
+    assert isod.ctl('kill', s['id']).rc == 0
+    assert finish(c) == 137
+    limit = os.path.join(project, 'limit.json')
+    with open(limit, 'w', encoding='ascii') as f:
+        f.write('{"limits": {"wall": "1s"}}')
+    c = spawn(isod, 'sh', '-c', 'echo up; exec sleep 1000', options=['--policy', limit])
+    c.expect(b'up')
+    assert finish(c) == 124
+    end = isod.audit(isod.last_session()['id'])[-1]
+    assert end['event'] == 'session.exit' and end['exit'] == 124 and end['cause'] == 'time', end
 
 
 def test_end_of_file_key(isod):

@@ -25,6 +25,16 @@ static void send_status(int helper, uint32_t type, uint32_t kind, int32_t value)
 	assert_int_equal(send(helper, &m, sizeof(m), MSG_NOSIGNAL), sizeof(m));
 }
 
+static void expect_ending(int helper, uint32_t kind, int32_t value)
+{
+	struct session_status m;
+
+	assert_int_equal(recv(helper, &m, sizeof(m), MSG_DONTWAIT), sizeof(m));
+	assert_int_equal(m.type, SESSION_ENDING);
+	assert_int_equal(m.kind, kind);
+	assert_int_equal(m.value, value);
+}
+
 static void send_ended(struct server *s, const char *id)
 {
 	struct control_message m = { .type = CONTROL_SESSION_ENDED, .kind = EXIT_KIND_LOST };
@@ -196,11 +206,59 @@ static void test_kill(void **state)
 		assert_null(json_get(doc.root, "error"));
 	}
 	server_isod_expect(*state, CONTROL_KILL);
+	expect_ending(helper, EXIT_KIND_SIGNAL, SIGKILL);
 	send_ended(*state, id);
 	{
 		_cleanup_json_ struct json_document doc = server_reply(*state, client);
 
 		assert_int_equal(exit_of(&doc), 137);
+	}
+}
+
+static void test_time_limit(void **state)
+{
+	struct server *s = *state;
+	char id[ISOD_ID_LEN + 1];
+	_cleanup_close_ int client = -1, helper = server_start_session(s, 1000, "", &client, id);
+
+	session_kill(registry_find_id(&s->control.registry, id), CAUSE_TIME);
+	assert_string_equal(server_isod_expect(s, CONTROL_KILL).id, id);
+	expect_ending(helper, EXIT_KIND_TIME, 0);
+	send_status(helper, SESSION_EXITED, EXIT_KIND_TIME, 0);
+	{
+		_cleanup_json_ struct json_document doc = server_reply(s, client);
+
+		assert_int_equal(exit_of(&doc), 124);
+	}
+}
+
+/* Only isod-control knows of the time limit. */
+static void test_time_limit_of_the_helper_s_own(void **state)
+{
+	char id[ISOD_ID_LEN + 1];
+	_cleanup_close_ int client = -1, helper = server_start_session(*state, 1000, "", &client, id);
+
+	send_status(helper, SESSION_EXITED, EXIT_KIND_TIME, 0);
+	assert_string_equal(server_isod_expect(*state, CONTROL_KILL).id, id);
+}
+
+/* A helper that ends with an order unread resets its channel; its last words stand before that. */
+static void test_last_words_of_a_helper(void **state)
+{
+	char id[ISOD_ID_LEN + 1];
+	_cleanup_close_ int client = -1, helper = server_start_session(*state, 1000, "", &client, id);
+	{
+		_cleanup_json_ struct json_document doc = ask(*state, 1000, "Kill", id, ",\"signal\":10");
+
+		assert_null(json_get(doc.root, "error"));
+	}
+	send_status(helper, SESSION_EXITED, EXIT_KIND_CODE, 9);
+	close(helper);
+	helper = -1;
+	{
+		_cleanup_json_ struct json_document doc = server_reply(*state, client);
+
+		assert_int_equal(exit_of(&doc), 9);
 	}
 }
 
@@ -419,6 +477,9 @@ int main(void)
 		TEST(test_hang_up_ends_the_session),
 		TEST(test_hang_up_while_it_starts),
 		TEST(test_kill),
+		TEST(test_time_limit),
+		TEST(test_time_limit_of_the_helper_s_own),
+		TEST(test_last_words_of_a_helper),
 		TEST(test_other_users_see_nothing),
 		TEST(test_connections_in_the_log),
 		TEST(test_helper_that_talks_nonsense),
