@@ -35,6 +35,8 @@ static void add(struct resolved *to, const struct egress_rules *rules, const str
 /* Families take turns, beginning with the one that the system prefers, so that the second attempt differs. */
 static void interleave(struct resolved *r)
 {
+	__typeof__(r->addresses[0]) moved;
+
 	for (uint32_t i = 1; i < r->n; i++) {
 		uint32_t j = i;
 
@@ -42,8 +44,9 @@ static void interleave(struct resolved *r)
 			j++;
 		if (j == r->n || j == i)
 			continue;
-		for (__typeof__(r->addresses[0]) moved = r->addresses[j]; j >= i; j--)
-			r->addresses[j] = j == i ? moved : r->addresses[j - 1];
+		moved = r->addresses[j];
+		memmove(&r->addresses[i + 1], &r->addresses[i], (j - i) * sizeof(moved));
+		r->addresses[i] = moved;
 	}
 }
 

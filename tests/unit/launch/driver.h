@@ -18,7 +18,6 @@ struct driver {
 	/* what to start; driver_init() fills in a whole session, a test changes what it is about */
 	struct plan plan;
 	struct plan_mount mounts[DRIVER_MOUNTS_MAX];
-	struct launch_context context;
 	uint32_t group; /* supplementary, where context.n_groups is 1 */
 	const void *ruleset;
 	size_t ruleset_len;
@@ -43,6 +42,8 @@ struct driver {
 	int listeners[LISTENER_COUNT];
 	struct error error; /* from REPORT_FAILED */
 	char text[DRIVER_OUTPUT_MAX];
+
+	struct launch_context context; /* last: what may follow it does not here */
 };
 
 void driver_init(struct driver *d, const char *const *argv);

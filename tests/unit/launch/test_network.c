@@ -20,9 +20,9 @@
 #define PYTHON(script) ((const char *const[]){ "python3", "-c", script, NULL })
 
 struct session {
-	struct driver driver;
 	struct buffer rules;
 	struct link_message message;
+	struct driver driver; /* last, since it has no fixed end */
 };
 
 static void start(struct session *s, const char *const *argv)

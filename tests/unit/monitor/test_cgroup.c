@@ -164,8 +164,10 @@ static void test_v1_kill_without_the_unified_one(void **state)
 	for (unsigned i = 0; i < host.n; i++)
 		if (host.hierarchies[i].provides & CGROUP_FREEZER)
 			v1.hierarchies[v1.n++] = host.hierarchies[i];
-	if (v1.n == 0)
-		skip(); /* a machine with v2 only */
+	if (v1.n == 0) { /* a machine with v2 only: nothing is ever ended that way there */
+		assert_true(can(CGROUP_UNIFIED));
+		return;
+	}
 	assert_int_equal(cgroup_leaf_make(&v1, ID, &none, &leaf, NULL), 0);
 	pid = start_tree(&leaf);
 	assert_int_equal(cgroup_leaf_kill(&leaf), 0);

@@ -140,8 +140,8 @@ static void compare_golden(const struct buffer *b, const char *file)
 
 static void test_every_number(void **state)
 {
-	if (ARCH != AUDIT_ARCH_X86_64)
-		skip(); /* the golden numbers are x86-64's; the rest of this file runs everywhere */
+	/* the golden numbers are x86-64's: another architecture needs its own */
+	assert_int_equal(ARCH, AUDIT_ARCH_X86_64);
 	compare_golden(&plain, "seccomp.golden");
 	compare_golden(&nested, "seccomp_nesting.golden");
 }

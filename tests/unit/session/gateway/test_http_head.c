@@ -110,9 +110,9 @@ static void test_bounds(void **state)
 	n = (size_t)sprintf(text, "GET / HTTP/1.1\r\n");
 	for (int i = 0; i < LIMIT_HTTP_HEADERS; i++)
 		n += (size_t)sprintf(text + n, "A: b\r\n");
-	sprintf(text + n, "\r\n");
+	strcpy(text + n, "\r\n");
 	assert_int_equal(request(text, n + 2), n + 2);
-	sprintf(text + n, "A: b\r\n\r\n");
+	strcpy(text + n, "A: b\r\n\r\n");
 	assert_int_equal(request(text, n + 8), -EMSGSIZE);
 	n = (size_t)sprintf(text, "GET / HTTP/1.1\r\nA: ");
 	memset(text + n, 'x', sizeof(text) - n);
@@ -159,6 +159,15 @@ static void test_sniff(void **state)
 		{ "*1\r\n$4\r\nPING\r\n", -EPROTO },
 		{ "\x10\x20", -EPROTO },
 		{ "EHLO a.example\r\n", -EPROTO },
+		{ "PROPFIND / HTTP/1.1\r\n", 1 },
+		{ "get /", 0 },
+		{ "VERSION-CONTRO", 0 },
+		{ "GETS", -EPROTO },
+		{ "GE", 0 },
+		{ "GE /", -EPROTO },
+		{ "GET\r\n", -EPROTO },
+		{ "EHLO / HTTP/1.1\r\n", -EPROTO },
+		{ "all printable and no end of the line", -EPROTO },
 	};
 
 	(void)state;
