@@ -86,6 +86,8 @@ struct egress_rules {
 	uint32_t *by_name; /* made by egress_rules_prepare(): the HOST and SUFFIX rules by name, then all other rules by
 			      address: n_rules items */
 	uint32_t n_by_name; /* how many of them are HOST and SUFFIX */
+	uint32_t *by_end;   /* in the same block: the allowing HOST and SUFFIX rules by name, read from its end */
+	uint32_t n_by_end;
 };
 
 /* Sorts for fast look-up (microseconds with 50,000 rules); to be called once after building. Without it nothing is
@@ -114,6 +116,10 @@ void egress_decide(const struct egress_rules *r, const struct egress_target *t, 
 
 /* May the resolver answer this name at all, i.e. is there any port on which it is allowed? */
 void egress_decide_dns(const struct egress_rules *r, const char *name, struct egress_verdict *ret);
+
+/* Does an allow rule name something below this canonical name? Then the name exists in the DNS even where it is refused
+ * itself: without records, since "no such name" would hold for everything below it (RFC 8020). */
+bool egress_has_below(const struct egress_rules *r, const char *name);
 
 /*
  * May this resolved address be dialled for an allowed name? Special ranges (policy/address.h) are refused unless the

@@ -1,7 +1,8 @@
 /*
  * One array of rule numbers in two parts. Names: by (name, kind, deny, port), so that the rules of one name are
  * neighbours and one binary search finds them. Addresses: by (family, bits, network, deny, port), so that each prefix
- * length in use costs one binary search.
+ * length in use costs one binary search. Behind it, the names of allow rules once more, compared from their ends: what
+ * lies below a name are neighbours there.
  */
 #include "policy/egress_index.h"
 
@@ -10,6 +11,7 @@
 #include <string.h>
 
 #include "policy/address.h"
+#include "policy/hostname.h"
 
 static bool is_by_name(const struct egress_rule *rule)
 {
@@ -67,6 +69,26 @@ static int compare_indices(const void *left, const void *right, void *data)
 	return r != 0 ? r : compare_number(i, k);
 }
 
+/* One byte at a time from the end; what has ended comes first. */
+static int compare_ends(const char *a, size_t a_len, const char *b, size_t b_len)
+{
+	while (a_len > 0 && b_len > 0) {
+		int r = (unsigned char)a[--a_len] - (unsigned char)b[--b_len];
+
+		if (r != 0)
+			return r;
+	}
+	return (a_len > 0) - (b_len > 0);
+}
+
+static int compare_index_ends(const void *left, const void *right, void *data)
+{
+	const struct egress_rule *rules = data;
+	const char *a = rules[*(const uint32_t *)left].name, *b = rules[*(const uint32_t *)right].name;
+
+	return compare_ends(a, strlen(a), b, strlen(b));
+}
+
 static int compare_pins(const void *left, const void *right)
 {
 	const struct egress_pin *a = left, *b = right;
@@ -83,16 +105,21 @@ const struct egress_pin *egress_pin_find(const struct egress_rules *r, const cha
 
 int egress_rules_prepare(struct egress_rules *r)
 {
-	uint32_t *index = malloc(sizeof(*index) * (r->n_rules + (size_t)1));
+	uint32_t *index = malloc(sizeof(*index) * (2 * (size_t)r->n_rules + 1));
 
 	if (!index)
 		return -ENOMEM;
-	r->n_by_name = 0;
+	r->by_end = index + r->n_rules;
+	r->n_by_name = r->n_by_end = 0;
 	for (uint32_t i = 0; i < r->n_rules; i++) {
 		index[i] = i;
 		r->n_by_name += is_by_name(&r->rules[i]);
+		if (is_by_name(&r->rules[i]) && !r->rules[i].deny)
+			r->by_end[r->n_by_end++] = i;
 	}
 	qsort_r(index, r->n_rules, sizeof(*index), compare_indices, r->rules);
+	if (r->n_by_end > 0)
+		qsort_r(r->by_end, r->n_by_end, sizeof(*index), compare_index_ends, r->rules);
 	if (r->n_pins > 0)
 		qsort(r->pins, r->n_pins, sizeof(*r->pins), compare_pins);
 	free(r->by_name);
@@ -270,4 +297,43 @@ void egress_index_match_address(const struct egress_rules *r, int family, const 
 		memset(key.address, 0, sizeof(key.address));
 		at = lower_bound(r, at, r->n_rules, &key, compare_networks);
 	}
+}
+
+/* The first position in by_end whose name is not less than end. */
+static uint32_t lower_end(const struct egress_rules *r, const char *end, size_t len)
+{
+	uint32_t first = 0, last = r->n_by_end;
+
+	while (first < last) {
+		uint32_t middle = first + (last - first) / 2;
+		const char *name = r->rules[r->by_end[middle]].name;
+
+		if (compare_ends(name, strlen(name), end, len) < 0)
+			first = middle + 1;
+		else
+			last = middle;
+	}
+	return first;
+}
+
+bool egress_has_below(const struct egress_rules *r, const char *name)
+{
+	struct egress_rule key = { .kind = EGRESS_RULE_SUFFIX, .name = name };
+	size_t len = strlen(name) + 1;
+	char end[HOSTNAME_MAX + 2];
+	uint32_t at;
+
+	if (!r->by_name || len > sizeof(end) - 1)
+		return false;
+	/* "*.name" itself */
+	at = lower_bound(r, 0, r->n_by_name, &key, compare_groups);
+	if (at < r->n_by_name && compare_groups(&r->rules[r->by_name[at]], &key) == 0 && !r->rules[r->by_name[at]].deny)
+		return true;
+	end[0] = '.';
+	memcpy(end + 1, name, len);
+	at = lower_end(r, end, len);
+	if (at == r->n_by_end)
+		return false;
+	name = r->rules[r->by_end[at]].name;
+	return strlen(name) > len && memcmp(name + strlen(name) - len, end, len) == 0;
 }

@@ -52,7 +52,8 @@ static void deny(struct dns *d, const struct dns_query *q, const struct egress_v
 
 	strcpy(c.name, q->name);
 	tally_add(d->denied, &c);
-	ret->rcode = DNS_NXDOMAIN;
+	/* "No such name" would say that there is nothing below it either (RFC 8020), and some resolvers believe it. */
+	ret->rcode = q->name[0] && egress_has_below(d->rules, q->name) ? DNS_NOERROR : DNS_NXDOMAIN;
 	ret->ede = DNS_EDE_BLOCKED;
 	ret->ede_text = egress_reason_name(v->reason);
 }

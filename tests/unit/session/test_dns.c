@@ -149,6 +149,27 @@ static void test_denied(void **state)
 	assert_int_equal(driver_event(&driver, &e), SESSION_EXITED);
 }
 
+/* Below these an allowed name lies: refused, but without the word that nothing is there. */
+static void test_parents_exist(void **state)
+{
+	static const char *const names[] = { "org", "example.org", "example.net" };
+	union driver_event e;
+	uint8_t reply[512];
+	int fd = connect_to(LISTENER_DNS_UDP_V4, SOCK_DGRAM);
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		size_t n = ask(fd, names[i], DNS_AAAA, reply);
+
+		assert_int_equal(reply[3] & 0xf, DNS_NOERROR);
+		assert_int_equal(reply[7], 0);
+		assert_memory_equal(reply + n - 10, "not-listed", 10);
+		assert_int_equal(driver_event(&driver, &e), SESSION_DNS_DENIED);
+		assert_string_equal(e.connection.name, names[i]);
+	}
+	fd_close(fd);
+}
+
 static void test_junk_is_met_with_silence(void **state)
 {
 	uint8_t reply[512];
@@ -224,6 +245,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_udp, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_denied, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_parents_exist, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_junk_is_met_with_silence, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_tcp_pipelined, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_tcp_bounds, setup, teardown),
