@@ -4,6 +4,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/cleanup.h"
+
 /* RFC 9110 5.6.2 tchar; and what a field value may hold: visible, blank, tab, bytes above ASCII. */
 static const char token_chars[] = "!#$%&'*+-.^_`|~0123456789"
 				  "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -189,10 +191,74 @@ ssize_t http_head_response(const char *data, size_t len, struct http_head *ret)
 	return scan_head(data, len, scan_status_line, ret);
 }
 
-/* Looser than the parser on purpose: whatever a lenient server may take for a request must come to the strict one. */
+/* The methods of the IANA registry, those that caches and UPnP made up among them; PRI, which begins HTTP/2, is none.
+ */
+static const char *const known_methods[] = {
+	"GET",
+	"HEAD",
+	"POST",
+	"PUT",
+	"DELETE",
+	"CONNECT",
+	"OPTIONS",
+	"TRACE",
+	"PATCH",
+	"QUERY",
+	"ACL",
+	"BASELINE-CONTROL",
+	"BIND",
+	"CHECKIN",
+	"CHECKOUT",
+	"COPY",
+	"LABEL",
+	"LINK",
+	"LOCK",
+	"MERGE",
+	"MKACTIVITY",
+	"MKCALENDAR",
+	"MKCOL",
+	"MKREDIRECTREF",
+	"MKWORKSPACE",
+	"MOVE",
+	"ORDERPATCH",
+	"PROPFIND",
+	"PROPPATCH",
+	"REBIND",
+	"REPORT",
+	"SEARCH",
+	"UNBIND",
+	"UNCHECKOUT",
+	"UNLINK",
+	"UNLOCK",
+	"UPDATE",
+	"UPDATEREDIRECTREF",
+	"VERSION-CONTROL",
+	"PURGE",
+	"NOTIFY",
+	"SUBSCRIBE",
+	"UNSUBSCRIBE",
+	"M-SEARCH",
+};
+
+/* whole: the word has ended; else it may still grow into a method. */
+static bool may_be_method(struct http_slice word, bool whole)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(known_methods); i++) {
+		size_t len = strlen(known_methods[i]);
+
+		if ((whole ? word.len == len : word.len <= len) &&
+		    strncasecmp(word.at, known_methods[i], word.len) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Looser than the parser on purpose: whatever a lenient server may take for a request must come to the strict one. Text
+ * that begins with no known method is another protocol's, however long its first line is. */
 int http_head_sniff(const char *data, size_t len)
 {
 	const char *at = data, *end = data + len, *line;
+	struct http_slice method;
 	struct scanner s;
 	uint8_t minor;
 	int r;
@@ -201,10 +267,11 @@ int http_head_sniff(const char *data, size_t len)
 		at++;
 	line = memchr(at, '\n', (size_t)(end - at));
 	s = (struct scanner){ at, line ? line : end };
-	scan_while(&s, CHAR_TOKEN);
+	method = scan_while(&s, CHAR_TOKEN);
 	if (s.at == s.end)
-		return line ? -EPROTO : 0;
-	if ((*s.at != ' ' && *s.at != '\t') || memchr(s.at, '\0', (size_t)(s.end - s.at)))
+		return !line && may_be_method(method, false) ? 0 : -EPROTO;
+	if ((*s.at != ' ' && *s.at != '\t') || !may_be_method(method, true) ||
+	    memchr(s.at, '\0', (size_t)(s.end - s.at)))
 		return -EPROTO;
 	if (!line)
 		return 0;

@@ -43,8 +43,8 @@ ssize_t http_head_request(const char *data, size_t len, struct http_head *ret);
 ssize_t http_head_response(const char *data, size_t len, struct http_head *ret);
 
 /*
- * Do these first bytes of a connection begin an HTTP/1.x request? 1: a complete request line. 0: cannot be told yet.
- * -EPROTO: no.
+ * Do these first bytes of a connection begin an HTTP/1.x request, i.e. with a known method and a line that ends in the
+ * version? 1: a complete request line. 0: cannot be told yet. -EPROTO: no.
  */
 int http_head_sniff(const char *data, size_t len);
 

@@ -69,6 +69,23 @@ static void test_client_speaks_first(void **state)
 	}
 }
 
+/* A first line without end, in letters of HTTP: no request, since no method begins so. */
+static void test_long_text(void **state)
+{
+	static char text[LIMIT_HTTP_HEAD * 2], got[sizeof(text)];
+	int c = tunnel(), u = rig_accept(raw22);
+
+	(void)state;
+	memset(text, 'G', sizeof(text));
+	rig_expect(c, " 200 ");
+	rig_send(c, text, sizeof(text));
+	rig_read(u, got, sizeof(text));
+	assert_memory_equal(got, text, sizeof(text));
+	close(c);
+	close(u);
+	assert_int_equal(rig_event().allowed, 1);
+}
+
 static void test_half_close(void **state)
 {
 	const char *got;
@@ -273,6 +290,7 @@ int main(void)
 		cmocka_unit_test_setup(test_server_speaks_first, rig_forget),
 		cmocka_unit_test_setup(test_client_speaks_first, rig_forget),
 		cmocka_unit_test_setup(test_half_close, rig_forget),
+		cmocka_unit_test_setup(test_long_text, rig_forget),
 		cmocka_unit_test_setup(test_server_closes_first, rig_forget),
 		cmocka_unit_test_setup(test_large_answer_slow_reader, rig_forget),
 		cmocka_unit_test_setup(test_both_ways_at_once, rig_forget),
