@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Figures beside the peers', measured in one run, as ratios: python3 bench/bench.py BUILD [start] [stream] [tunnel]
+"""Figures beside the peers', measured in one run, as ratios: python3 bench/bench.py BUILD [start] [many] [stream] [tunnel] [idle]
 
 Prints one JSON object. Needs root (it starts a daemon of its own), bubblewrap, tinyproxy; sandbox-runtime if
 SRT names its cli.js. Nothing here passes or fails: numbers are for reading.
 """
 import json
 import os
-import statistics
+import pwd
 import subprocess
 import sys
 import tempfile
@@ -23,48 +23,35 @@ BWRAP = ['bwrap', '--unshare-all', '--die-with-parent', '--new-session', '--ro-b
          '--proc', '/proc', '--dev', '/dev', '--bind', project_of(USERS[0]), project_of(USERS[0]), '--']
 
 
-def timed(command, rounds, **kw):
-    samples = []
-    for _ in range(rounds):
-        began = time.perf_counter()
-        subprocess.run(command, check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **kw)
-        samples.append((time.perf_counter() - began) * 1000)
-    return samples
+def side_by_side(tool, rounds, at_once, commands, as_user):
+    """bench/start.c: interleaved, so that a change of the machine's mood meets all alike."""
+    argv = [tool, str(rounds), str(at_once)]
+    for command in commands.values():
+        argv += [':::', *command]
+    out = subprocess.run(argv, check=True, stdout=subprocess.PIPE, **as_user).stdout
+    return dict(zip(commands, json.loads(out)))
 
 
-def start(isod, as_user):
-    """Interleaved, so that a change of the machine's mood meets all alike."""
-    commands = {'fork_exec': ['/bin/true'], 'bwrap': [*BWRAP, '/bin/true'],
-                'isoctl': [isod.client, 'run', '-q', '--', '/bin/true']}
-    srt = os.environ.get('SRT')
-    samples = {name: [] for name in commands}
-    for _ in range(15):
-        for name, command in commands.items():
-            samples[name] += timed(command, 10, **as_user)
-    result = {name: {'median_ms': round(statistics.median(s), 2), 'min_ms': round(min(s), 2)} for name, s in samples.items()}
-    if srt:
-        s = timed(['node', srt, 'true'], 10, **as_user)
-        result['srt'] = {'median_ms': round(statistics.median(s), 2), 'min_ms': round(min(s), 2)}
-        result['srt_over_isoctl'] = round(result['srt']['median_ms'] / result['isoctl']['median_ms'], 1)
+def commands_of(isod):
+    commands = {'exec': ['/bin/true'], 'bwrap': [*BWRAP, '/bin/true'], 'isoctl': [isod.client, 'run', '-q', '--', '/bin/true']}
+    if 'SRT' in os.environ:
+        commands['srt'] = ['node', os.environ['SRT'], 'true']
+    return commands
+
+
+def start(isod, as_user, tool):
+    commands = commands_of(isod)
+    result = side_by_side(tool, 150 if 'srt' not in commands else 30, 1, commands, as_user)
     result['isoctl_over_bwrap'] = round(result['isoctl']['median_ms'] / result['bwrap']['median_ms'], 2)
+    if 'srt' in result:
+        result['srt_over_isoctl'] = round(result['srt']['median_ms'] / result['isoctl']['median_ms'], 1)
     return result
 
 
-def many(isod, as_user, at_once=8, total=160):
-    def run(command):
-        began, running, left = time.perf_counter(), [], total
-        failed = 0
-        while left or running:
-            while left and len(running) < at_once:
-                running.append(subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                                                **as_user))
-                left -= 1
-            failed += running.pop(0).wait() != 0
-        return round(total / (time.perf_counter() - began), 1), failed
-    ours, ours_failed = run([isod.client, 'run', '-q', '--', '/bin/true'])
-    theirs, theirs_failed = run([*BWRAP, '/bin/true'])
-    return {'isoctl_per_second': ours, 'isoctl_failed': ours_failed, 'bwrap_per_second': theirs, 'bwrap_failed': theirs_failed,
-            'isoctl_over_bwrap': round(ours / theirs, 2)}
+def many(isod, as_user, tool, at_once=8):
+    result = side_by_side(tool, 5, at_once, commands_of(isod), as_user)
+    result['isoctl_over_bwrap'] = round(result['isoctl']['per_second'] / result['bwrap']['per_second'], 2)
+    return result
 
 
 def stream(isod, as_user):
@@ -134,14 +121,18 @@ def tunnel(isod, as_user, load, directory):
     return result
 
 
+def build(directory, name):
+    program = os.path.join(directory, name)
+    subprocess.run(['gcc', '-O2', '-pthread', '-o', program, os.path.join(TOP, f'bench/{name}.c')], check=True)
+    return program
+
+
 def main():
-    import pwd
     entry = pwd.getpwnam(USERS[0])
     wanted = sys.argv[2:] or ['start', 'many', 'stream', 'tunnel']
     with tempfile.TemporaryDirectory(dir='/var/lib', prefix='isod-bench-') as directory:
         os.chmod(directory, 0o755)
-        load = os.path.join(directory, 'load')
-        subprocess.run(['gcc', '-O2', '-pthread', '-o', load, os.path.join(TOP, 'bench/load.c')], check=True)
+        load, tool = (build(directory, name) for name in ('load', 'start'))
         isod = Isod(directory)
         isod.policy({'hosts': {'ok.example': ['127.0.0.77']}})
         isod.start()
@@ -150,9 +141,9 @@ def main():
         result = {}
         try:
             if 'start' in wanted:
-                result['start'] = start(isod, as_user)
+                result['start'] = start(isod, as_user, tool)
             if 'many' in wanted:
-                result['eight_at_once'] = many(isod, as_user)
+                result['eight_at_once'] = many(isod, as_user, tool)
             if 'stream' in wanted:
                 result['stdout'] = stream(isod, as_user)
             if 'tunnel' in wanted:

@@ -6,7 +6,6 @@
 
 #include "base/cleanup.h"
 #include "policy/policy_build.h"
-#include "policy/policy_digest.h"
 #include "policy/policy_file.h"
 
 /* A fork bomb must not fill the host's pid table; agents with many tools stay far below. */
@@ -93,8 +92,6 @@ int policy_load(const struct policy_input *layers, size_t n_layers, struct polic
 	if (r < 0)
 		return r;
 	r = egress_rules_prepare(&ret->egress);
-	if (r == 0)
-		r = policy_digest(ret, ret->digest);
 	if (r < 0)
 		return error_set(e, ERROR_INTERNAL, -r, "", NULL, "The policy cannot be prepared.");
 	return 0;

@@ -69,7 +69,6 @@ struct policy {
 	struct policy_number wall;    /* seconds */
 	bool nesting;
 	struct policy_origin nesting_origin;
-	char digest[65]; /* SHA-256 of the merged policy as JSON without origins, hex */
 	void *arena;
 };
 

@@ -1,5 +1,4 @@
 /* limits.* and process.nesting: how single values are read and how layers cap each other. */
-#include <math.h>
 #include <string.h>
 
 #include "base/number.h"
@@ -73,7 +72,7 @@ int policy_read_cpus(const struct policy_builder *b, const struct policy_key *ke
 	if (value->type == JSON_INTEGER && value->integer > 0 && value->integer <= CPUS_MAX)
 		pct = (uint64_t)value->integer * 100;
 	else if (value->type == JSON_DOUBLE && value->number > 0 && value->number <= CPUS_MAX)
-		pct = (uint64_t)lround(value->number * 100);
+		pct = (uint64_t)(value->number * 100 + 0.5);
 	else if (value->type == JSON_STRING)
 		(void)parse_percent(value->string.data, &pct);
 	if (pct == 0)

@@ -19,6 +19,7 @@
 #include "daemon/control/rights.h"
 #include "daemon/wire/fds.h"
 #include "policy/policy.h"
+#include "policy/policy_digest.h"
 
 struct options {
 	uint64_t uid;
@@ -95,10 +96,11 @@ static void warm_up(void)
 {
 	_cleanup_caller_ struct caller caller = CALLER_INIT;
 	struct policy policy = { 0 };
+	char digest[65];
 
 	if (caller_look_up(getuid(), getgid(), &caller, NULL) < 0)
 		log_warning("the user database cannot be read");
-	if (policy_load(NULL, 0, &policy, NULL) < 0)
+	if (policy_load(NULL, 0, &policy, NULL) < 0 || policy_digest(&policy, digest) < 0)
 		log_warning("the built-in policy cannot be used");
 	policy_done(&policy);
 }

@@ -11,6 +11,7 @@
 #include "daemon/control/run_plan.h"
 #include "daemon/control/session.h"
 #include "daemon/control/stdio_check.h"
+#include "policy/policy_digest.h"
 #include "proto/schema.h"
 
 static int no_memory(struct error *e)
@@ -40,8 +41,7 @@ static int describe(struct session *s, const struct run_parameters *p, const str
 	s->columns = built->plan.columns;
 	s->project = strdup(p->cwd);
 	run_plan_name(s, p);
-	memcpy(s->digest, s->policy.digest, sizeof(s->digest) - 1);
-	if (!s->project || session_set_argv(s, built->plan.argv) < 0)
+	if (!s->project || session_set_argv(s, built->plan.argv) < 0 || policy_digest(&s->policy, s->digest) < 0)
 		return no_memory(e);
 	for (size_t i = 0; i < built->notes.count; i++)
 		if (!string_list_add(&s->notes, built->notes.items[i]))
