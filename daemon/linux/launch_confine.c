@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/sanitizer.h"
 
 #if defined(__x86_64__)
 #define NATIVE_ARCH AUDIT_ARCH_X86_64
@@ -16,14 +17,6 @@
 #define NATIVE_ARCH AUDIT_ARCH_AARCH64
 #else
 #error "no system call filter for this architecture yet"
-#endif
-
-#if defined(__SANITIZE_ADDRESS__)
-#define SANITISED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define SANITISED 1
-#endif
 #endif
 
 #define ALLOW(number) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (number), 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
@@ -74,7 +67,7 @@ int launch_confine_init(void)
 {
 	struct sock_fprog program = { .len = ARRAY_SIZE(filter), .filter = (void *)filter };
 
-#ifdef SANITISED
+#ifdef SANITIZED_BUILD
 	(void)program;
 	return 0;
 #else

@@ -9,9 +9,10 @@
 
 #include "base/cleanup.h"
 #include "base/fd.h"
+#include "base/sanitizer.h"
 
 /* A sanitizer in the helpers is told how to report by the environment; the product passes none. */
-#if defined(__SANITIZE_ADDRESS__)
+#ifdef SANITIZED_BUILD
 #define HELPER_ENVIRONMENT environ
 #else
 static char *const no_environment[] = { NULL };

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "base/fd.h"
+#include "base/sanitizer.h"
 #include "tests/unit/launch/driver.h"
 
 #define SHELL(script) ((const char *const[]){ "sh", "-c", script, NULL })
@@ -236,7 +237,7 @@ static void pid1_keeps_nothing(void **state)
 	assert_true(status_has(status, "Groups:\t \n"));
 	assert_true(status_has(status, "CapPrm:\t0000000000000000\nCapEff:\t0000000000000000\n"
 				       "CapBnd:\t0000000000000000\nCapAmb:\t0000000000000000\nNoNewPrivs:\t1\n"));
-#ifndef __SANITIZE_ADDRESS__
+#ifndef SANITIZED_BUILD
 	assert_true(status_has(status, "Seccomp:\t2\n"));
 #endif
 	snprintf(path, sizeof(path), "/proc/%d/fd", d.pid1);

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/sanitizer.h"
 #include "daemon/wire/context.h"
 #include "daemon/wire/fds.h"
 #include "daemon/wire/plan.h"
@@ -26,7 +27,7 @@
 #include "tests/unit/monitor/stub_control.h"
 
 /* Helpers get no environment; under a sanitizer they are told its options. */
-#if defined(__SANITIZE_ADDRESS__)
+#ifdef SANITIZED_BUILD
 #define HAS_ENVIRONMENT false
 #else
 #define HAS_ENVIRONMENT (environ[0] != NULL)
@@ -152,7 +153,7 @@ static int session(void)
 	if (fd_sealed_map(SESSION_FD_CONTEXT, 4096, &data, &len) < 0)
 		return 6;
 	context = data;
-	if (context->size != sizeof(*context) || strcmp(context->id, STUB_ID) != 0 || HAS_ENVIRONMENT)
+	if (context->size != sizeof(*context) || strncmp(context->id, STUB_ID, ISOD_ID_LEN - 1) != 0 || HAS_ENVIRONMENT)
 		return 7;
 	/* Both are sockets whose other end says nothing: either one's end is the end. */
 	poll(ends, 2, -1);
