@@ -16,7 +16,7 @@ SPAWNED = []
 
 
 @pytest.fixture(autouse=True)
-def close_clients():
+def close_clients(isod):
     """A failed test leaves no client behind that would keep its session."""
     yield
     while SPAWNED:
@@ -75,7 +75,7 @@ def test_ctrl_c_reaches_the_foreground_group_only(isod):
     c.expect(rb'\$ ')
     # its output, not the echo of the line, says that the job is in the foreground
     c.sendline(b"sh -c 'echo u''p; exec sleep 1000'")
-    c.expect(b'\r\nup\r\n')
+    c.expect(b'\rup\r\n')
     c.sendintr()
     c.expect(rb'\$ ')
     c.sendline(b'echo st=$?.')
@@ -88,10 +88,10 @@ def test_ctrl_z_stops_the_inner_job(isod):
     c = spawn(isod, 'bash', '--norc', '-i')
     c.expect(rb'\$ ')
     c.sendline(b"sh -c 'echo u''p; exec sleep 1000'")
-    c.expect(b'\r\nup\r\n')
+    c.expect(b'\rup\r\n')
     c.send(b'\x1a')
     c.expect(b'Stopped')
-    c.sendline(b'kill %1; exit 0')
+    c.sendline(b'kill -9 %1; wait; exit 0')
     finish(c)
 
 
