@@ -66,7 +66,9 @@ static int start(struct connection *c, struct session *s, const struct call *cal
 		return error_set(e, ERROR_SANDBOX_UNAVAILABLE, -r, "audit log",
 				 "Make room on the disk of the audit log.",
 				 "The start could not be written to the audit log.");
-	r = session_start(s, c, plan_fd, egress_fd, s->terminal ? NULL : call->fds, flags, e);
+	r = control_check_ready(s->control, e);
+	if (r == 0)
+		r = session_start(s, c, plan_fd, egress_fd, s->terminal ? NULL : call->fds, flags, e);
 	if (r < 0)
 		audit_start_failed(s, e);
 	return r;
@@ -104,8 +106,6 @@ int method_run(struct connection *c, const struct call *call, const void *parame
 	int r;
 
 	r = check_form(call, p, e);
-	if (r == 0)
-		r = control_check_ready(c->control, e);
 	if (r == 0)
 		r = registry_admit(&c->control->registry, c->uid, p->name, e);
 	if (r < 0)

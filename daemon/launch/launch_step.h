@@ -12,8 +12,8 @@ struct launch_step {
 	int (*run)(struct launch *launch, struct error *e); /* 0 or -errno */
 };
 
-/* Runs them in order. On failure *e holds the step's name, errno and one full sentence, also where the step itself
- * has filled in nothing. 0 or -errno. */
+/* Runs them in order. On failure *e holds the step's name, errno, one full sentence and a remedy, also where the
+ * step itself has filled in nothing. 0 or -errno. */
 int launch_step_run(const struct launch_step *steps, size_t n, struct launch *launch, struct error *e);
 
 /*

@@ -2,7 +2,8 @@
  * Stage "view". pid 1, root, in namespaces of its own.
  *   keeps      root over its own mount namespace; the detached mounts that the outer process opened.
  *   gives up   the host's tree, at the end of it.
- *   must not   resolve a path of the plan in the host's tree; make anything in a folder of the host.
+ *   must not   act on a path of the plan in the host's tree (it only asks there whether a source has gone); make anything
+ *              in a folder of the host.
  */
 #include "daemon/linux/launch_view.h"
 
@@ -79,11 +80,34 @@ static int attach(struct launch *l, const struct plan_mount *m, int mount, bool 
 	return 0;
 }
 
+/* What was opened is not at its path any more. */
+static bool has_vanished(int source, const char *path)
+{
+	struct stat opened, now;
+
+	if (fstat(source, &opened) < 0)
+		return false;
+	if (opened.st_nlink == 0)
+		return true;
+	if (stat(path, &now) < 0)
+		return errno == ENOENT || errno == ENOTDIR;
+	return now.st_dev != opened.st_dev || now.st_ino != opened.st_ino;
+}
+
+/* Where the host removes an optional source after it was opened, it counts as absent. */
 static int mount_tree(struct launch *l, const struct plan_mount *m, struct launch_tree *t, struct error *e)
 {
+	struct error why = ERROR_INIT;
+	int r;
+
 	if (t->absent)
 		return 0;
-	return attach(l, m, t->fd, t->is_dir, e);
+	r = attach(l, m, t->fd, t->is_dir, &why);
+	if (r < 0 && m->flags & PLAN_OPTIONAL && has_vanished(t->fd, m->source))
+		return 0;
+	if (r < 0)
+		*e = why;
+	return r;
 }
 
 static int mount_etc(struct launch *l, const struct plan_mount *m, struct launch_tree *t, struct error *e)

@@ -6,9 +6,12 @@
 #include <linux/landlock.h>
 #include <linux/mount.h>
 #include <linux/seccomp.h>
+#include <net/if.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
@@ -17,13 +20,21 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "daemon/linux/nft_apply.h"
+#include "daemon/linux/probe_rights.h"
 
 /* mount_setattr came in 5.12, its last needed form and cgroup.kill in 5.14. */
 #define KERNEL_MAJOR 5
 #define KERNEL_MINOR 14
 
+/* Its capabilities are known to be there: what says EPERM then is another layer. */
+static const char forbidden[] = "isod has the capability for it, so a system call filter (Seccomp: in /proc/PID/status "
+				"of isod) or a security module "
+				"(/proc/PID/attr/current) forbids it: let isod run without that one.";
+
 static int unavailable(struct error *e, int err, const char *step, const char *remedy, const char *what)
 {
+	if (err == EPERM || err == EACCES)
+		remedy = forbidden;
 	if (err > 0)
 		return error_set(e, ERROR_SANDBOX_UNAVAILABLE, err, step, remedy, "%s: %s.", what, strerror(err));
 	return error_set(e, ERROR_SANDBOX_UNAVAILABLE, 0, step, remedy, "%s.", what);
@@ -78,12 +89,27 @@ static int check_seccomp(struct error *e)
 
 static int check_namespaces(struct error *e)
 {
+	static const char remedy[] =
+		"Look at user.max_*_namespaces in /proc/sys, and at the configuration of the kernel.";
+	struct mount_attr apart = { .propagation = MS_PRIVATE };
+
 	if (unshare(CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS) < 0)
-		return unavailable(e, errno, "namespaces", "In a container, isod needs CAP_SYS_ADMIN.",
-				   "Mount, pid, ipc and uts namespaces cannot be made");
+		return unavailable(e, errno, "namespaces", remedy, "Mount, pid, ipc and uts namespaces cannot be made");
+	if (syscall(SYS_mount_setattr, AT_FDCWD, "/", AT_RECURSIVE, &apart, sizeof(apart)) < 0)
+		return unavailable(e, errno, "mount propagation", "Run isod outside of this container.",
+				   "Mounts of a session cannot be kept apart from the host's");
 	if (unshare(CLONE_NEWNET) < 0)
-		return unavailable(e, errno, "network namespace", "In a container, isod needs CAP_SYS_ADMIN.",
-				   "A network namespace cannot be made");
+		return unavailable(e, errno, "network namespace", remedy, "A network namespace cannot be made");
+	return 0;
+}
+
+static int check_loopback(struct error *e)
+{
+	_cleanup_close_ int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	struct ifreq request = { .ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING };
+
+	if (fd < 0 || ioctl(fd, SIOCSIFFLAGS, &request) < 0)
+		return unavailable(e, errno, "loopback set-up", "", "lo cannot be brought up in a network namespace");
 	return 0;
 }
 
@@ -104,7 +130,7 @@ static void try_namespaces(const void *batch, size_t len, int report)
 {
 	struct error e = ERROR_INIT;
 
-	if (check_namespaces(&e) == 0)
+	if (check_namespaces(&e) == 0 && check_loopback(&e) == 0)
 		check_ruleset(batch, len, &e);
 	_exit(fd_write_full(report, &e, sizeof(e)) < 0);
 }
@@ -138,6 +164,8 @@ void probe_kernel(const void *batch, size_t len, struct probe *ret)
 	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
 
 	*ret = (struct probe){ .landlock_abi = abi > 0 ? (int)abi : 0 };
+	if (probe_rights_check(PROBE_RIGHTS_SESSION, e) < 0)
+		return;
 	if (check_version(e) < 0 || check_mount_calls(e) < 0 || check_overlay(e) < 0 || check_seccomp(e) < 0)
 		return;
 	check_in_child(batch, len, e);

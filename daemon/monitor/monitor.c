@@ -11,7 +11,9 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "daemon/linux/nft_rules.h"
+#include "daemon/linux/probe_rights.h"
 #include "daemon/linux/seccomp_rules.h"
+#include "daemon/linux/seccomp_session.h"
 #include "daemon/monitor/etc_layer.h"
 
 /* While so many messages wait for isod-control, new clients wait too. */
@@ -52,6 +54,15 @@ static int make_seccomp(bool nesting, int *ret)
 	return *ret < 0 ? *ret : 0;
 }
 
+static int make_session_seccomp(int *ret)
+{
+	_cleanup_buffer_ struct buffer code = BUFFER_INIT(SECCOMP_RULES_MAX);
+	int r = seccomp_session_build(&code);
+
+	*ret = r < 0 ? r : fd_sealed_new("seccomp-session", code.data, code.len);
+	return *ret < 0 ? *ret : 0;
+}
+
 static int make_etc(struct monitor *m)
 {
 	_cleanup_close_ int etc = open("/etc", O_DIRECTORY | O_RDONLY | O_CLOEXEC);
@@ -75,6 +86,8 @@ static int make_files(struct monitor *m, struct error *e)
 	r = make_seccomp(false, &m->files.seccomp);
 	if (r == 0)
 		r = make_seccomp(true, &m->files.seccomp_nesting);
+	if (r == 0)
+		r = make_session_seccomp(&m->files.seccomp_session);
 	if (r < 0)
 		return error_set(e, ERROR_INTERNAL, -r, "seccomp", "", "No system call filter: %s.", strerror(-r));
 	r = make_etc(m);
@@ -152,13 +165,15 @@ int monitor_open(struct monitor *m, const struct options *options, struct error 
 	*m = (struct monitor){
 		.options = *options,
 		.place = PLACE_INIT,
-		.files = { -1, -1, -1, -1, -1 },
+		.files = { -1, -1, -1, -1, -1, -1 },
 		.cgroups = CGROUP_HOST_INIT,
 		.peers = PEERS_INIT,
 		.sessions = SESSIONS_INIT,
 		.listener = { .fd = -1 },
 	};
-	r = find_users(m, e);
+	r = probe_rights_check(PROBE_RIGHTS_START, e);
+	if (r == 0)
+		r = find_users(m, e);
 	if (r == 0)
 		r = place_open(&m->place, options->run_dir, options->state_dir, options->config_dir,
 			       m->control_user.uid, m->control_user.gid, e);
@@ -172,6 +187,7 @@ void monitor_done(struct monitor *m)
 	fd_close(m->files.ruleset);
 	fd_close(m->files.seccomp);
 	fd_close(m->files.seccomp_nesting);
+	fd_close(m->files.seccomp_session);
 	fd_close(m->files.etc);
 	fd_close(m->files.null);
 	cgroup_host_close(&m->cgroups);

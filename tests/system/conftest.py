@@ -48,7 +48,7 @@ class Result:
 class Isod:
     """One daemon with its own run, state and configuration folders."""
 
-    def __init__(self, root, name='isod', extra=()):
+    def __init__(self, root, name='isod', extra=(), prefix=()):
         self.dir = os.path.join(root, name)
         self.run_dir = os.path.join(self.dir, 'run')
         self.state_dir = os.path.join(self.dir, 'state')
@@ -56,6 +56,7 @@ class Isod:
         self.socket = os.path.join(self.run_dir, 'isod.sock')
         self.log_path = os.path.join(self.dir, 'isod.log')
         self.extra = list(extra)
+        self.prefix = list(prefix)
         self.process = None
         for d in (self.dir, self.run_dir, self.state_dir, self.config_dir):
             os.makedirs(d, mode=0o755, exist_ok=True)
@@ -77,7 +78,7 @@ class Isod:
         r, w = os.pipe()
         with open(self.log_path, 'ab') as log:
             self.process = subprocess.Popen(
-                [os.path.join(BUILD, 'isod'), '--foreground', '--socket', self.socket, '--run-dir', self.run_dir,
+                [*self.prefix, os.path.join(BUILD, 'isod'), '--foreground', '--socket', self.socket, '--run-dir', self.run_dir,
                  '--state-dir', self.state_dir, '--config-dir', self.config_dir, '--libexec', BUILD,
                  '--ready-fd', str(w), *self.extra],
                 pass_fds=(w,), stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)

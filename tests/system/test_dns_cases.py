@@ -1,0 +1,153 @@
+"""Names and addresses: what the host's resolver answers is checked, once, before anything is dialled."""
+import socket
+import subprocess
+
+import pytest
+
+from conftest import Isod
+from dns_server import resolver
+from waiting import wait_for
+
+OWN = ('93.184.216.77', '2a00:1450:4001::77')
+
+
+@pytest.fixture(scope='module')
+def dns(root_dir):
+    with resolver(root_dir) as server:
+        yield server
+
+
+@pytest.fixture(scope='module')
+def named(root_dir, dns):
+    """A daemon whose sessions use the resolver of the tests."""
+    d = Isod(root_dir, 'named')
+    d.policy({})
+    d.start()
+    yield d
+    d.stop()
+
+
+@pytest.fixture(scope='module')
+def listener():
+    """Any connection that is made to this machine on port 80 is counted."""
+    for address in OWN:
+        subprocess.run(['ip', 'addr', 'add', address + ('/128' if ':' in address else '/32'), 'dev', 'lo'], check=True)
+    s = socket.create_server(('::', 80), family=socket.AF_INET6, dualstack_ipv6=True, backlog=64)
+    s.setblocking(False)
+    yield s
+    s.close()
+    for address in OWN:
+        subprocess.run(['ip', 'addr', 'del', address + ('/128' if ':' in address else '/32'), 'dev', 'lo'], check=True)
+
+
+def accepted(s):
+    n = 0
+    while True:
+        try:
+            s.accept()[0].close()
+            n += 1
+        except BlockingIOError:
+            return n
+
+
+def get(isod, name, *options):
+    return isod.run('curl', '-sS', '-i', '--max-time', '20', f'http://{name}/', options=['-q', '--allow-domain', name, *options])
+
+
+def last_connection(isod):
+    return [e for e in isod.audit(isod.last_session()['id']) if e['event'] == 'connection'][-1]
+
+
+SPECIAL = ['::ffff:127.0.0.1', '::ffff:a9fe:a9fe', '::127.0.0.1', '64:ff9b::a00:1', '2002:7f00:1::', '::', '0.0.0.0', 'fc00::1',
+           'fe80::1', '100.64.0.1', '198.18.0.1', '192.0.0.1', '224.0.0.1', '255.255.255.255', 'fd00:ec2::254', '127.0.0.1', '::1',
+           '10.0.0.5', '172.16.0.1', '192.168.1.1', '169.254.169.254', 'ff02::1', '0.1.2.3', '240.0.0.1', '127.255.255.254', *OWN]
+
+
+@pytest.mark.parametrize('address', SPECIAL)
+def test_special_addresses_as_answers(named, dns, listener, address):
+    """Case 86, the host's own global addresses among them."""
+    dns.answers['target.test-zone.net'] = [address]
+    accepted(listener)
+    r = get(named, 'target.test-zone.net')
+    assert ' 403 ' in r.text.splitlines()[0] and 'private-address' in r.text, r
+    assert accepted(listener) == 0
+    entry = last_connection(named)
+    assert entry['verdict'] == 'deny' and entry['reason'] == 'private-address', entry
+
+
+@pytest.mark.parametrize('address', OWN)
+def test_a_rule_that_names_the_own_address_opens_it(named, dns, listener, address):
+    """Case 86: unless the rule names that address. Nobody answers, but the connection is made."""
+    dns.answers['target.test-zone.net'] = [address]
+    accepted(listener)
+    rule = f'[{address}]:80' if ':' in address else address
+    p = named.popen('run', '-q', '--allow-domain', 'target.test-zone.net', '--allow-domain', rule, '--', 'curl', '-sS', '--max-time',
+                    '20', 'http://target.test-zone.net/', stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    wait_for(lambda: accepted(listener) > 0, 'the own address is dialled')
+    p.communicate(timeout=30)
+
+
+def test_rebinding(named, dns, listener):
+    """Case 85: one resolution a connection; the address that was checked is the one that is dialled."""
+    turns = iter(['203.0.113.5', '127.0.0.1', '169.254.169.254', '10.0.0.5'] * 50)
+    dns.answers['rebind.test-zone.net'] = lambda kind: [next(turns)] if kind == 1 else []
+    accepted(listener)
+    del dns.queries[:]
+    r = named.sh('for i in 1 2 3 4 5 6 7 8; do curl -sS -o /dev/null -w "%{http_code}\\n" --max-time 20 http://rebind.test-zone.net/; done',
+                 options=['-q', '--allow-domain', 'rebind.test-zone.net'])
+    assert len(r.text.split()) == 8 and set(r.text.split()) <= {'403', '502'} and accepted(listener) == 0, r
+    assert [q for q in dns.queries if q == ('rebind.test-zone.net', 1)] == [('rebind.test-zone.net', 1)] * 8, dns.queries
+    reasons = [e['reason'] for e in named.audit(named.last_session()['id']) if e['event'] == 'connection']
+    assert reasons.count('private-address') >= 6, reasons
+
+
+def test_mixed_answers_try_the_public_ones_only(named, dns, listener):
+    """Case 85: an answer with private addresses among public ones: those are not dialled, whatever their order."""
+    accepted(listener)
+    for order in (['127.0.0.1', '203.0.113.5'], ['203.0.113.5', '127.0.0.1'], ['::1', '203.0.113.5', '10.0.0.5']):
+        dns.answers['mixed.test-zone.net'] = order
+        r = get(named, 'mixed.test-zone.net')
+        assert ' 40' in r.text.splitlines()[0] or ' 50' in r.text.splitlines()[0], r
+        assert accepted(listener) == 0
+
+
+def test_a_denied_name_is_never_asked(named, dns):
+    """Cases 47, 92: refused before any query."""
+    del dns.queries[:]
+    r = named.sh('curl -sS -i --max-time 10 http://secret.evil.test-zone.net/; getent hosts secret.evil.test-zone.net; '
+                 'dig +short TXT secret.evil.test-zone.net; curl -sS --noproxy "*" http://secret.evil.test-zone.net/; '
+                 'curl -sS https://secret.evil.test-zone.net/', options=['-q', '--allow-domain', 'ok.test-zone.net'])
+    assert ' 403 ' in r.text and dns.queries == [], (r, dns.queries)
+
+
+EMPTY = {
+    'empty list': '{"sandbox": {"network": {"allowedDomains": []}}}',
+    'no key': '{"sandbox": {"network": {}}}',
+    'nothing': '{}',
+    'comments only': '{"sandbox": {"network": {"allowedDomains": [ /* ok.test-zone.net */ \n // here\n ]}}}',
+}
+
+
+@pytest.mark.parametrize('form', EMPTY)
+def test_an_empty_allow_list_allows_nothing(root_dir, named, dns, listener, form):
+    """Case 83."""
+    dns.answers['ok.test-zone.net'] = [OWN[0]]
+    accepted(listener)
+    named.policy(EMPTY[form])
+    del dns.queries[:]
+    try:
+        r = named.sh('curl -sS -i --max-time 10 http://ok.test-zone.net/; curl -sS --noproxy "*" http://ok.test-zone.net/; '
+                     'curl -sS --noproxy "*" http://93.184.216.77/')
+    finally:
+        named.policy({})
+    assert 'network: none' in r.errors and ' 403 ' in r.text and dns.queries == [] and accepted(listener) == 0, r
+
+
+def test_blank_entries_are_refused(named):
+    """Case 83: a list with only blank strings is an error, not an open door."""
+    named.policy({'sandbox': {'network': {'allowedDomains': ['', '  ']}}})
+    try:
+        r = named.run('true')
+    finally:
+        named.policy({})
+    assert r.rc == 125 and 'allowedDomains' in r.errors and 'policy.json' in r.errors, r
