@@ -1,31 +1,26 @@
 /* isod-session: the way out of one session (network, terminal), without rights of its own. */
 #include <errno.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "base/fd.h"
 #include "base/log.h"
+#include "base/sanitizer.h"
 #include "daemon/session/rights.h"
 #include "daemon/session/session.h"
 #include "daemon/wire/context.h"
 #include "daemon/wire/fds.h"
 #include "policy/egress_wire.h"
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) && !defined(__SANITIZE_ADDRESS__)
-#define __SANITIZE_ADDRESS__ /* as gcc says it */
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__)
-/* The leak checker traces its own process, which this program has given up. */
-const char *__asan_default_options(void);
-const char *__asan_default_options(void)
-{
-	return "detect_leaks=0";
-}
-#endif
+/* It traces its own process, which this program has given up. */
+SANITIZER_NO_LEAK_CHECK
+
+/* Bound of the kernel (BPF_MAXINSNS). */
+#define FILTER_MAX (4096 * sizeof(struct sock_filter))
 
 static int check_socket(int fd)
 {
@@ -52,9 +47,25 @@ static int map_context(struct session_context *ret)
 	return len == sizeof(*ret) && ret->size == sizeof(*ret) ? 0 : -EBADMSG;
 }
 
+static int map_filter(struct rights *ret)
+{
+	const void *map;
+	size_t len;
+	int r = fd_sealed_map(SESSION_FD_SECCOMP, FILTER_MAX, &map, &len);
+
+	if (r < 0)
+		return r;
+	if (len == 0 || len % sizeof(struct sock_filter) != 0)
+		return -EBADMSG;
+	ret->filter = map;
+	ret->filter_len = len / sizeof(struct sock_filter);
+	return 0;
+}
+
 int main(void)
 {
 	struct session_context context;
+	struct rights rights = { .context = &context };
 	struct egress_rules rules;
 	struct error e = ERROR_INIT;
 	const void *egress;
@@ -62,11 +73,17 @@ int main(void)
 	int r;
 
 	log_open("isod-session", LOG_LEVEL_INFO);
+	/* Before any thread. The resolver's search list is the root alone, whatever resolv.conf says: names are asked
+	 * as they were judged. Half of libuv's threads may look names up at a time: two slow ones must not be all. */
+	setenv("LOCALDOMAIN", ".", 1);
+	setenv("UV_THREADPOOL_SIZE", "8", 1);
 	r = check_socket(SESSION_FD_CONTROL);
 	if (r == 0)
 		r = check_socket(SESSION_FD_LINK);
 	if (r == 0)
 		r = map_context(&context);
+	if (r == 0)
+		r = map_filter(&rights);
 	if (r == 0)
 		r = fd_sealed_map(SESSION_FD_EGRESS, LIMIT_EGRESS, &egress, &egress_len);
 	if (r == 0)
@@ -75,7 +92,7 @@ int main(void)
 		log_error("not started as isod starts it: %s", strerror(-r));
 		return 1;
 	}
-	if (signal(SIGPIPE, SIG_IGN) == SIG_ERR || rights_drop(&context, &e) < 0) {
+	if (signal(SIGPIPE, SIG_IGN) == SIG_ERR || rights_drop(&rights, &e) < 0) {
 		log_error("%s: %s", e.step, e.message);
 		return 1;
 	}
@@ -93,6 +110,6 @@ int main(void)
 	});
 	if (r < 0)
 		log_error("cannot begin: %s", strerror(-r));
-	egress_rules_done(&rules);
-	return r < 0;
+	/* Not exit(): that would wait for threads in which a name is still being looked up. */
+	_exit(r < 0);
 }

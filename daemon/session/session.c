@@ -57,6 +57,7 @@ static void close_all(struct session *s)
 	s->state = CLOSED;
 	control_close(s->control);
 	uv_close((uv_handle_t *)&s->timer, NULL);
+	uv_stop(&s->loop);
 }
 
 static void on_flush_timeout(uv_timer_t *timer)
@@ -389,6 +390,19 @@ static const struct link_handlers link_handlers = {
 	.ended = on_link_ended,
 };
 
+static void count_handle(uv_handle_t *handle, void *data)
+{
+	++*(unsigned *)data;
+}
+
+static bool has_handles(uv_loop_t *loop)
+{
+	unsigned n = 0;
+
+	uv_walk(loop, count_handle, &n);
+	return n > 0;
+}
+
 int session_run(const struct session_setup *setup)
 {
 	struct session s = { .setup = setup };
@@ -408,6 +422,9 @@ int session_run(const struct session_setup *setup)
 		uv_close((uv_handle_t *)&s.timer, NULL);
 	}
 	uv_run(&s.loop, UV_RUN_DEFAULT);
+	/* A look-up that hangs must not keep the process: only handles are waited for. */
+	while (has_handles(&s.loop))
+		uv_run(&s.loop, UV_RUN_ONCE);
 	link_free(s.link);
 	control_free(s.control);
 	names_free(s.names);

@@ -215,7 +215,7 @@ bool connection_resolve(struct connection *c, connection_step_fn then)
 	deadline_clear(&g->deadlines, &c->deadline);
 	c->state = CONNECTION_DIAL;
 	c->then = then;
-	c->dial = dial_new(g->loop, &g->poller, &g->deadlines, g->rules, &c->target, on_dial, c);
+	c->dial = dial_new(&g->resolver, &g->poller, &g->deadlines, &c->target, on_dial, c);
 	if (!c->dial)
 		return refuse(c, EGRESS_LIMIT);
 	return dial_resolve(c->dial) == DIAL_PENDING ? false : then(c);

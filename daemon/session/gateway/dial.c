@@ -20,10 +20,9 @@ struct attempt {
 
 struct dial {
 	struct grave grave;
-	uv_loop_t *loop;
+	struct resolver *resolver;
 	struct poller *poller;
 	struct deadlines *deadlines;
-	const struct egress_rules *rules;
 	const struct target *target;
 	dial_fn fn;
 	void *data;
@@ -40,17 +39,16 @@ struct dial {
 
 static bool try_next(struct dial *d);
 
-struct dial *dial_new(uv_loop_t *loop, struct poller *poller, struct deadlines *deadlines,
-		      const struct egress_rules *rules, const struct target *target, dial_fn fn, void *data)
+struct dial *dial_new(struct resolver *resolver, struct poller *poller, struct deadlines *deadlines,
+		      const struct target *target, dial_fn fn, void *data)
 {
 	struct dial *d = calloc(1, sizeof(*d));
 
 	if (!d)
 		return NULL;
-	d->loop = loop;
+	d->resolver = resolver;
 	d->poller = poller;
 	d->deadlines = deadlines;
-	d->rules = rules;
 	d->target = target;
 	d->fn = fn;
 	d->data = data;
@@ -124,7 +122,7 @@ static void on_resolved(void *data, const struct resolved *result)
 
 enum dial_state dial_resolve(struct dial *d)
 {
-	int r = resolve_start(d->loop, d->rules, d->target, &d->resolved, on_resolved, d, &d->resolve);
+	int r = resolve_start(d->resolver, d->target, &d->resolved, on_resolved, d, &d->resolve);
 
 	if (r == 0) {
 		deadline_set(d->deadlines, &d->limit, DEADLINE_DIAL, on_limit);

@@ -17,10 +17,10 @@ enum dial_state {
 
 typedef void (*dial_fn)(void *data);
 
-/* NULL when out of memory. fn is called from the loop when a step that returned DIAL_PENDING has ended. target, rules
- * and the rest must outlive the dial. */
-struct dial *dial_new(uv_loop_t *loop, struct poller *poller, struct deadlines *deadlines,
-		      const struct egress_rules *rules, const struct target *target, dial_fn fn, void *data);
+/* NULL when out of memory. fn is called from the loop when a step that returned DIAL_PENDING has ended. target and
+ * the rest must outlive the dial. */
+struct dial *dial_new(struct resolver *resolver, struct poller *poller, struct deadlines *deadlines,
+		      const struct target *target, dial_fn fn, void *data);
 /* Also in the middle of it. NULL is allowed. */
 void dial_free(struct dial *d);
 

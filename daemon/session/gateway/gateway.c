@@ -114,6 +114,7 @@ int gateway_open(uv_loop_t *loop, const struct egress_rules *rules, struct names
 	g->out.max = 2 * LIMIT_HTTP_HEAD + RELAY_SCRATCH;
 	g->open_parts = 2;
 	TAILQ_INIT(&g->connections);
+	resolver_open(&g->resolver, loop, rules);
 	deadlines_open(&g->deadlines, loop);
 	for (int i = 0; i < LISTENER_COUNT_GATEWAY; i++) {
 		struct listener *l = &g->listeners[i];
@@ -151,6 +152,7 @@ void gateway_close(struct gateway *g)
 		audit_end(c, EGRESS_ALLOWED);
 		connection_drop(c);
 	}
+	resolver_close(&g->resolver);
 	poller_close(&g->poller, on_poller_closed);
 	deadlines_close(&g->deadlines, on_timer_closed);
 }

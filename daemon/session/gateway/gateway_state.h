@@ -6,6 +6,7 @@
 #include "daemon/session/gateway/deadline.h"
 #include "daemon/session/gateway/poller.h"
 #include "daemon/session/gateway/relay.h"
+#include "daemon/session/gateway/resolve.h"
 
 struct connection;
 TAILQ_HEAD(connection_list, connection);
@@ -32,6 +33,7 @@ struct gateway {
 	original_target_fn original_target; /* replaced by tests, which have no NAT */
 	struct poller poller;
 	struct deadlines deadlines;
+	struct resolver resolver;
 	struct listener listeners[LISTENER_COUNT_GATEWAY];
 	struct connection_list connections;
 	unsigned n_connections; /* with a socket */

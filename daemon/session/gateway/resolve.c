@@ -2,15 +2,26 @@
 
 #include <errno.h>
 #include <netdb.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* One that waits for a look-up. */
 struct resolve {
-	uv_getaddrinfo_t request;
+	TAILQ_ENTRY(resolve) link;
+	struct lookup *lookup;
 	const struct egress_rules *rules;
 	const struct target *target;
-	resolve_fn fn; /* NULL: nobody waits any more */
+	resolve_fn fn;
 	void *data;
+};
+
+struct lookup {
+	uv_getaddrinfo_t request;
+	LIST_ENTRY(lookup) link;
+	TAILQ_HEAD(resolve_list, resolve) waiting;
+	bool listed; /* more may wait for it */
+	char name[HOSTNAME_MAX + 1];
 };
 
 static void add(struct resolved *to, const struct egress_rules *rules, const struct target *t, int family,
@@ -50,48 +61,111 @@ static void interleave(struct resolved *r)
 	}
 }
 
-static void on_addresses(uv_getaddrinfo_t *request, int status, struct addrinfo *list)
+/* What the list means for one that waits: the same addresses may be judged differently for another port. */
+static void answer(struct resolve *r, const struct addrinfo *list)
 {
-	struct resolve *r = request->data;
 	struct resolved result = { .reason = EGRESS_UNRESOLVED };
 
-	if (r->fn) {
-		for (const struct addrinfo *a = status == 0 ? list : NULL; a; a = a->ai_next) {
-			if (a->ai_family == AF_INET)
-				add(&result, r->rules, r->target, AF_INET,
-				    &((const struct sockaddr_in *)(const void *)a->ai_addr)->sin_addr);
-			else if (a->ai_family == AF_INET6)
-				add(&result, r->rules, r->target, AF_INET6,
-				    &((const struct sockaddr_in6 *)(const void *)a->ai_addr)->sin6_addr);
-		}
-		interleave(&result);
-		r->fn(r->data, &result);
+	for (const struct addrinfo *a = list; a; a = a->ai_next) {
+		if (a->ai_family == AF_INET)
+			add(&result, r->rules, r->target, AF_INET,
+			    &((const struct sockaddr_in *)(const void *)a->ai_addr)->sin_addr);
+		else if (a->ai_family == AF_INET6)
+			add(&result, r->rules, r->target, AF_INET6,
+			    &((const struct sockaddr_in6 *)(const void *)a->ai_addr)->sin6_addr);
 	}
-	uv_freeaddrinfo(list);
+	interleave(&result);
+	r->fn(r->data, &result);
 	free(r);
 }
 
-static int start_query(uv_loop_t *loop, struct resolve *r)
+static void unlist(struct lookup *l)
+{
+	if (l->listed)
+		LIST_REMOVE(l, link);
+	l->listed = false;
+}
+
+static void on_addresses(uv_getaddrinfo_t *request, int status, struct addrinfo *list)
+{
+	struct lookup *l = request->data;
+	struct resolve *r;
+
+	/* First, since an answer may lead to the next question. */
+	unlist(l);
+	while ((r = TAILQ_FIRST(&l->waiting))) {
+		TAILQ_REMOVE(&l->waiting, r, link);
+		answer(r, status == 0 ? list : NULL);
+	}
+	uv_freeaddrinfo(list);
+	free(l);
+}
+
+/*
+ * The name that was judged is the one asked, no search domain is tried: main() sets the search list to the root. A name
+ * without a dot is asked with one at its end, as other resolvers behind NSS have search domains of their own for such
+ * names; /etc/hosts does not know it in this form.
+ */
+static int start_query(struct resolver *all, struct lookup *l)
 {
 	static const struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
 	char name[HOSTNAME_MAX + 2];
-	size_t len = strlen(r->target->name);
-	int err;
 
-	/* The dot at the end keeps the host's search domains out of it: the name that was judged is the one asked. */
-	memcpy(name, r->target->name, len);
-	memcpy(name + len, ".", 2);
-	r->request.data = r;
-	err = uv_getaddrinfo(loop, &r->request, on_addresses, name, NULL, &hints);
-	return err < 0 ? err : 0;
+	snprintf(name, sizeof(name), "%s%s", l->name, strchr(l->name, '.') ? "" : ".");
+	l->request.data = l;
+	return uv_getaddrinfo(all->loop, &l->request, on_addresses, name, NULL, &hints);
 }
 
-int resolve_start(uv_loop_t *loop, const struct egress_rules *rules, const struct target *target, struct resolved *ret,
-		  resolve_fn fn, void *data, struct resolve **ret_pending)
+/* The one under way, or a new one. 0 or -errno. */
+static int get_lookup(struct resolver *all, const char *name, struct lookup **ret)
+{
+	struct lookup *l;
+	int r;
+
+	LIST_FOREACH (l, &all->lookups, link)
+		if (strcmp(l->name, name) == 0)
+			break;
+	if (!l) {
+		l = calloc(1, sizeof(*l));
+		if (!l)
+			return -ENOMEM;
+		TAILQ_INIT(&l->waiting);
+		snprintf(l->name, sizeof(l->name), "%s", name);
+		r = start_query(all, l);
+		if (r < 0) {
+			free(l);
+			return r;
+		}
+		LIST_INSERT_HEAD(&all->lookups, l, link);
+		l->listed = true;
+	}
+	*ret = l;
+	return 0;
+}
+
+static int wait_for_lookup(struct resolver *all, const struct target *target, resolve_fn fn, void *data,
+			   struct resolve **ret)
+{
+	struct resolve *r = calloc(1, sizeof(*r));
+	int err;
+
+	if (!r)
+		return -ENOMEM;
+	*r = (struct resolve){ .rules = all->rules, .target = target, .fn = fn, .data = data };
+	err = get_lookup(all, target->name, &r->lookup);
+	if (err < 0) {
+		free(r);
+		return err;
+	}
+	TAILQ_INSERT_TAIL(&r->lookup->waiting, r, link);
+	*ret = r;
+	return 0;
+}
+
+int resolve_start(struct resolver *all, const struct target *target, struct resolved *ret, resolve_fn fn, void *data,
+		  struct resolve **ret_pending)
 {
 	const struct egress_pin *pin;
-	struct resolve *r;
-	int err;
 
 	*ret = (struct resolved){ .reason = EGRESS_UNRESOLVED };
 	if (target->is_literal) {
@@ -101,10 +175,10 @@ int resolve_start(uv_loop_t *loop, const struct egress_rules *rules, const struc
 		memcpy(ret->addresses[0].address, target->address, 16);
 		return 1;
 	}
-	pin = egress_pin_find(rules, target->name);
+	pin = egress_pin_find(all->rules, target->name);
 	if (pin) {
 		for (uint32_t i = 0; i < pin->n_addresses; i++)
-			add(ret, rules, target, pin->addresses[i].family, pin->addresses[i].address);
+			add(ret, all->rules, target, pin->addresses[i].family, pin->addresses[i].address);
 		return 1;
 	}
 	/* The host's own loopback is not a place of the session, whatever its resolver says. */
@@ -112,21 +186,30 @@ int resolve_start(uv_loop_t *loop, const struct egress_rules *rules, const struc
 		ret->reason = EGRESS_PRIVATE_ADDRESS;
 		return 1;
 	}
-	r = calloc(1, sizeof(*r));
-	if (!r)
-		return -ENOMEM;
-	*r = (struct resolve){ .rules = rules, .target = target, .fn = fn, .data = data };
-	err = start_query(loop, r);
-	if (err < 0) {
-		free(r);
-		return err;
-	}
-	*ret_pending = r;
-	return 0;
+	return wait_for_lookup(all, target, fn, data, ret_pending);
 }
 
 void resolve_cancel(struct resolve *r)
 {
-	r->fn = NULL;
-	uv_cancel((uv_req_t *)&r->request);
+	struct lookup *l = r->lookup;
+
+	TAILQ_REMOVE(&l->waiting, r, link);
+	free(r);
+	/* One that a thread has begun goes on, and is there for the next who asks: else asking and giving up again and
+	 * again would fill all threads. */
+	if (TAILQ_EMPTY(&l->waiting) && l->listed && uv_cancel((uv_req_t *)&l->request) == 0)
+		unlist(l);
+}
+
+void resolver_open(struct resolver *all, uv_loop_t *loop, const struct egress_rules *rules)
+{
+	all->loop = loop;
+	all->rules = rules;
+	LIST_INIT(&all->lookups);
+}
+
+void resolver_close(struct resolver *all)
+{
+	while (!LIST_EMPTY(&all->lookups))
+		unlist(LIST_FIRST(&all->lookups));
 }

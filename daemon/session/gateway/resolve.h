@@ -3,6 +3,7 @@
 /* The addresses behind an allowed target, each of them checked. What is returned is what is dialled: there is no second
  * look-up between check and connect. */
 #include <stdint.h>
+#include <sys/queue.h>
 #include <uv.h>
 
 #include "daemon/session/gateway/target.h"
@@ -16,15 +17,27 @@ struct resolved {
 	} addresses[LIMIT_PINNED_ADDRESSES];
 };
 
+/* Look-ups under way, one a name however many wait for it: a name whose servers do not answer holds one thread. */
+struct lookup;
+struct resolver {
+	uv_loop_t *loop;
+	const struct egress_rules *rules;
+	LIST_HEAD(lookup_list, lookup) lookups;
+};
+
+void resolver_open(struct resolver *all, uv_loop_t *loop, const struct egress_rules *rules);
+/* After every resolve_cancel(). Look-ups that cannot be called back free themselves when they end. */
+void resolver_close(struct resolver *all);
+
 struct resolve;
 typedef void (*resolve_fn)(void *data, const struct resolved *result);
 
 /*
- * 1: *ret is filled (literals, pinned names). 0: fn is called later, *ret_pending is set. -errno. target and rules must
- * live until then, or until resolve_cancel(), after which fn is not called.
+ * 1: *ret is filled (literals, pinned names). 0: fn is called later, *ret_pending is set. -errno. target must live
+ * until then, or until resolve_cancel(), after which fn is not called.
  */
-int resolve_start(uv_loop_t *loop, const struct egress_rules *rules, const struct target *target, struct resolved *ret,
-		  resolve_fn fn, void *data, struct resolve **ret_pending);
+int resolve_start(struct resolver *all, const struct target *target, struct resolved *ret, resolve_fn fn, void *data,
+		  struct resolve **ret_pending);
 void resolve_cancel(struct resolve *r);
 
 #endif
