@@ -2,9 +2,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 
 #define SEALS (F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 
@@ -138,6 +141,19 @@ int fd_read_file(int fd, size_t max, char **ret, size_t *ret_len)
 	*ret = take_ptr(data);
 	*ret_len = len;
 	return 0;
+}
+
+bool fd_is_plain_stream(int fd)
+{
+	int flags = fcntl(fd, F_GETFL);
+	struct statfs fs;
+	struct stat st;
+
+	if (flags < 0 || flags & O_PATH || fstat(fd, &st) < 0)
+		return false;
+	if (S_ISFIFO(st.st_mode))
+		return fstatfs(fd, &fs) == 0 && fs.f_type == PIPEFS_MAGIC;
+	return S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 3);
 }
 
 int fd_close_from(int from)

@@ -27,6 +27,13 @@ int fd_sealed_map(int fd, size_t max, const void **ret, size_t *ret_len);
 /* Reads a whole file of at most max bytes into a terminated heap string; *ret_len excludes the NUL. -EFBIG beyond. */
 int fd_read_file(int fd, size_t max, char **ret, size_t *ret_len);
 
+/*
+ * True where opening /proc/self/fd/N again, or changing owner and mode through the descriptor, reaches nothing but the
+ * stream itself: a pipe without a name, /dev/null. Not a fifo, which is a file of some folder; not a socket, which also
+ * carries descriptors.
+ */
+bool fd_is_plain_stream(int fd);
+
 /* Closes every descriptor >= from. */
 int fd_close_from(int from);
 

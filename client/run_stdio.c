@@ -4,40 +4,11 @@
 #include <fcntl.h>
 #include <linux/kcmp.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/sysmacros.h>
-#include <sys/un.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-
-/* One end of a socketpair(2): neither end has an address, so it leads to no service. */
-static bool is_own_pair(int fd)
-{
-	struct sockaddr_un own, other;
-	socklen_t own_len = sizeof(own), other_len = sizeof(other), len = sizeof(int);
-	int domain = 0, type = 0;
-
-	return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &len) == 0 && domain == AF_UNIX &&
-	       getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) == 0 && type == SOCK_STREAM &&
-	       getsockname(fd, (struct sockaddr *)&own, &own_len) == 0 && own_len <= sizeof(sa_family_t) &&
-	       getpeername(fd, (struct sockaddr *)&other, &other_len) == 0 && other_len <= sizeof(sa_family_t);
-}
-
-bool run_stdio_can_pass(int fd)
-{
-	struct stat st;
-
-	if (fstat(fd, &st) < 0)
-		return false;
-	if (S_ISFIFO(st.st_mode))
-		return true;
-	if (S_ISSOCK(st.st_mode))
-		return is_own_pair(fd);
-	return S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 3);
-}
+#include "base/fd.h"
 
 /* `cmd > file 2>&1`: one open file, so one pipe, or the order of what is written would be lost. */
 static bool is_same_file(int a, int b)
@@ -70,7 +41,7 @@ int run_stdio_prepare(struct run_stdio *s, struct error *e)
 	for (int fd = 0; fd < 3; fd++) {
 		int r = 0;
 
-		if (run_stdio_can_pass(fd))
+		if (fd_is_plain_stream(fd))
 			s->pass[fd] = fd;
 		else if (fd == STDERR_FILENO && s->pass[STDOUT_FILENO] != STDOUT_FILENO &&
 			 is_same_file(STDOUT_FILENO, STDERR_FILENO))

@@ -1,10 +1,10 @@
 #ifndef ISOD_CLIENT_RUN_STDIO_H
 #define ISOD_CLIENT_RUN_STDIO_H
 /*
- * The three descriptors of a session without a pty. Pipes, socket pairs and /dev/null are handed over as they
- * are, so that bytes never pass through isoctl. Anything else is not: the session could re-open a file through
- * /proc/self/fd with rights that the descriptor does not give, and a terminal could be typed into. It gets a pipe then,
- * and isoctl relays.
+ * The three descriptors of a session without a pty. Pipes and /dev/null are handed over as they are, so that
+ * bytes never pass through isoctl. Anything else is not: the session could re-open a file through /proc/self/fd with
+ * rights that the descriptor does not give, a terminal could be typed into, and a socket brings descriptors. It gets a
+ * pipe then, and isoctl relays.
  */
 #include <stddef.h>
 
@@ -30,8 +30,5 @@ int run_stdio_prepare(struct run_stdio *s, struct error *e);
 /* Once the descriptors are sent: only the session's copies may keep the pipes open. */
 void run_stdio_sent(struct run_stdio *s);
 void run_stdio_done(struct run_stdio *s);
-
-/* True where fd may be handed over. */
-bool run_stdio_can_pass(int fd);
 
 #endif

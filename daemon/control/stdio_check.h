@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 
-/* Pipes, an end of an unnamed socket pair, /dev/null. 0, or -EPERM with *e (ERROR_REFUSED). */
+/* Pipes without a name and /dev/null. 0, or -EPERM with *e (ERROR_REFUSED). */
 int stdio_check(const int *fds, size_t n, struct error *e);
 
 #endif

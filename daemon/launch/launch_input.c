@@ -7,7 +7,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 
 #include "base/fd.h"
 #include "base/limits.h"
@@ -17,16 +16,6 @@
 /* Far above the batch of one table and the largest program that the kernel takes (BPF_MAXINSNS). */
 #define RULESET_MAX (1U << 20)
 #define FILTER_MAX (4096 * sizeof(struct sock_filter))
-
-static bool is_stdio(int fd)
-{
-	struct stat st;
-
-	if (fstat(fd, &st) < 0)
-		return false;
-	/* A regular file could be re-opened for writing from inside through /proc/self/fd. */
-	return S_ISFIFO(st.st_mode) || (S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 3));
-}
 
 static bool is_sealed(int fd)
 {
@@ -71,9 +60,9 @@ static const struct {
 	const char *name;
 	bool (*is)(int fd);
 } expected[] = {
-	{ 0, "stdin", is_stdio },
-	{ 1, "stdout", is_stdio },
-	{ 2, "stderr", is_stdio },
+	{ 0, "stdin", fd_is_plain_stream },
+	{ 1, "stdout", fd_is_plain_stream },
+	{ 2, "stderr", fd_is_plain_stream },
 	{ LAUNCH_FD_PLAN, "plan", is_sealed },
 	{ LAUNCH_FD_CONTEXT, "context", is_sealed },
 	{ LAUNCH_FD_REPORT, "report pipe", is_pipe },

@@ -14,6 +14,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -29,6 +30,35 @@
 /* Where the two descriptors lie until exec. */
 #define REPORT_FD 3
 #define GO_FD 4
+
+static bool is_null(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 3);
+}
+
+/* The caller's /dev/null is the host's: uid 0 could take its mode away from everybody, through the descriptor alone.
+ * The view's is on a mount that is read-only by now. */
+static int own_null(struct launch *l, struct error *e)
+{
+	for (int fd = 0; fd <= 2; fd++) {
+		int flags, own, r;
+
+		if (!is_null(fd))
+			continue;
+		flags = fcntl(fd, F_GETFL);
+		own = flags < 0 ? -1 : open("/dev/null", (flags & O_ACCMODE) | O_NOFOLLOW | O_CLOEXEC);
+		if (own < 0)
+			return launch_step_fail(e, errno, NULL, "The view's /dev/null cannot be opened: %s.",
+						strerror(errno));
+		r = !is_null(own) ? -EPERM : (dup2(own, fd) < 0 ? -errno : 0);
+		fd_close(own);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
 
 static int reset_signals(struct launch *l, struct error *e)
 {
@@ -129,12 +159,13 @@ static int load_filter(struct launch *l, struct error *e)
 }
 
 static const struct launch_step steps[] = {
-	{ "program session", launch_pty_enter }, { "program signals", reset_signals },
-	{ "program limits", set_limits },        { "bounding set", drop_bounding },
-	{ "secure bits", lock_securebits },      { "user and group", become_caller },
-	{ "capabilities", drop_capabilities },   { "no new privileges", no_new_privs },
-	{ "working directory", enter_folder },   { "Landlock", launch_landlock_enter },
-	{ "wait for pid 1", wait_for_pid1 },     { "seccomp filter", load_filter },
+	{ "program session", launch_pty_enter }, { "program null device", own_null },
+	{ "program signals", reset_signals },    { "program limits", set_limits },
+	{ "bounding set", drop_bounding },       { "secure bits", lock_securebits },
+	{ "user and group", become_caller },     { "capabilities", drop_capabilities },
+	{ "no new privileges", no_new_privs },   { "working directory", enter_folder },
+	{ "Landlock", launch_landlock_enter },   { "wait for pid 1", wait_for_pid1 },
+	{ "seccomp filter", load_filter },
 };
 
 /* Everything but 0, 1, 2, the report and the signal to go. */

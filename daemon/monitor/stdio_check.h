@@ -4,8 +4,8 @@
 
 /*
  * A program can open /proc/self/fd/N again, with more rights than the descriptor has. So only what holds nothing but a
- * stream may pass into a session: a pipe, one end of a nameless Unix stream socket pair, /dev/null. A file, folder,
- * terminal, device, or a socket connected to some service is refused with a sentence. name: "stdin", ... 0 or -EPERM.
+ * stream may pass into a session: a pipe without a name, /dev/null. A file, folder, terminal, device, fifo or socket is
+ * refused with a sentence. name: "stdin", ... 0 or -EPERM.
  */
 int stdio_check(int fd, const char *name, struct error *e);
 
