@@ -110,6 +110,22 @@ static void test_no_room_for_fds(void **state)
 	pair_close(&p);
 }
 
+/* It looks like the end of the file, and is no way to fill our table. */
+static void test_empty_packet_with_descriptors(void **state)
+{
+	int fds[FD_PASS_MAX];
+	size_t n_fds = FD_PASS_MAX;
+	struct pair p;
+	char data[8];
+
+	pair_open(&p, SOCK_SEQPACKET);
+	assert_int_equal(fd_pass_send(p.a, "", 0, p.files, 3), 0);
+	assert_int_equal(fd_pass_receive(p.b, data, sizeof(data), fds, &n_fds), 0);
+	assert_int_equal(n_fds, 0);
+	assert_int_equal(count_open(), p.n_open);
+	pair_close(&p);
+}
+
 /* More than one control buffer holds: the kernel cuts the message, what came through is closed. */
 static void test_control_truncated(void **state)
 {
@@ -201,6 +217,7 @@ int main(void)
 		cmocka_unit_test(test_pass),
 		cmocka_unit_test(test_too_many_to_send),
 		cmocka_unit_test(test_no_room_for_fds),
+		cmocka_unit_test(test_empty_packet_with_descriptors),
 		cmocka_unit_test(test_control_truncated),
 		cmocka_unit_test(test_data_truncated),
 		cmocka_unit_test(test_stream),
