@@ -182,9 +182,12 @@ int etc_layer_build(int parent, const char *name, int etc)
 	if (layer < 0 || fchmodat(parent, name, 0755, 0) < 0)
 		return -errno;
 	w->layer = layer;
-	folder = openat(etc, ".", O_DIRECTORY | O_RDONLY | O_CLOEXEC);
-	r = folder < 0 ? -errno : walk_folder(w, etc, folder, 0, 0);
+	/* First, so that a file of the host by such a name is not hidden where only some may read it. */
 	for (size_t i = 0; i < ARRAY_SIZE(written) && r == 0; i++)
 		r = write_file(layer, written[i].name, written[i].text);
+	if (r < 0)
+		return r;
+	folder = openat(etc, ".", O_DIRECTORY | O_RDONLY | O_CLOEXEC);
+	r = folder < 0 ? -errno : walk_folder(w, etc, folder, 0, 0);
 	return r < 0 ? r : take_fd(&layer);
 }

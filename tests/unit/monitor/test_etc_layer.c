@@ -53,6 +53,7 @@ static int make(void **state)
 	put_file("passwd", 0644);
 	put_file("passwd-", 0644);
 	put_file("hostname", 0644);
+	put_file("hosts", 0640);
 	put_folder("ssh", 0755, 0);
 	put_file("ssh/ssh_config", 0644);
 	put_file("ssh/ssh_host_rsa_key", 0644);
@@ -100,6 +101,9 @@ static void test_what_is_hidden(void **state)
 	assert_int_equal(st.st_mode & 07777, 0755);
 	assert_int_equal(fstatat(layer, "resolv.conf", &st, AT_SYMLINK_NOFOLLOW), 0);
 	assert_true(S_ISREG(st.st_mode) && (st.st_mode & 0777) == 0644);
+	/* Ours, also where the host's own is for some only. */
+	assert_int_equal(fstatat(layer, "hosts", &st, AT_SYMLINK_NOFOLLOW), 0);
+	assert_true(S_ISREG(st.st_mode) && st.st_size > 0);
 	assert_int_equal(fstatat(top, "layer", &st, 0), 0);
 	assert_int_equal(st.st_mode & 07777, 0755);
 	close(layer);
