@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -21,20 +22,18 @@ static int open_dir_at(int parent, const char *name)
 
 static int set_memory(int dir, unsigned provides, const struct cgroup_limits *limits)
 {
-	int r;
+	bool unified = provides & CGROUP_UNIFIED;
+	int r = cgroup_file_write(dir, unified ? "memory.max" : "memory.limit_in_bytes", "%llu",
+				  (unsigned long long)limits->memory);
 
-	if (provides & CGROUP_UNIFIED) {
-		r = cgroup_file_write(dir, "memory.max", "%llu", (unsigned long long)limits->memory);
-		if (r == 0)
-			r = cgroup_file_write(dir, "memory.swap.max", "0");
-	} else {
-		r = cgroup_file_write(dir, "memory.limit_in_bytes", "%llu", (unsigned long long)limits->memory);
+	if (r < 0)
+		return r;
+	if (unified)
+		r = cgroup_file_write(dir, "memory.swap.max", "0");
+	else
 		/* Memory and swap together: the same number leaves none for swap. */
-		if (r == 0)
-			r = cgroup_file_write(dir, "memory.memsw.limit_in_bytes", "%llu",
-					      (unsigned long long)limits->memory);
-	}
-	/* The second file is missing where the kernel does not account for swap. */
+		r = cgroup_file_write(dir, "memory.memsw.limit_in_bytes", "%llu", (unsigned long long)limits->memory);
+	/* Missing where the kernel does not account for swap. */
 	return r == -ENOENT || r == -EOPNOTSUPP ? 0 : r;
 }
 

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -99,6 +100,27 @@ static void test_limits_are_set(void **state)
 		assert_int_equal(strncmp(text, "150000", 6), 0);
 	}
 	remove_leaf(&leaf);
+}
+
+/* A group without the file of the limit itself: an ordinary folder. Only that of swap may be missing. */
+static void test_memory_limit_without_its_file(void **state)
+{
+	const struct cgroup_limits limits = { .memory = 64u << 20 };
+	struct cgroup_host fake = { .n = 1, .tag = TAG };
+	struct cgroup_leaf leaf = CGROUP_LEAF_INIT;
+	char dir[] = "/tmp/isod-cgroup-XXXXXX";
+	struct error e = ERROR_INIT;
+
+	assert_non_null(mkdtemp(dir));
+	fake.hierarchies[0].parent = open(dir, O_DIRECTORY | O_RDONLY | O_CLOEXEC);
+	for (unsigned unified = 0; unified < 2; unified++) {
+		fake.hierarchies[0].provides = CGROUP_MEMORY | (unified ? CGROUP_UNIFIED : 0);
+		e = (struct error)ERROR_INIT;
+		assert_int_equal(cgroup_leaf_make(&fake, ID, &limits, &leaf, &e), -ENOENT);
+		assert_int_equal(e.code, ERROR_SANDBOX_UNAVAILABLE);
+	}
+	close(fake.hierarchies[0].parent);
+	assert_int_equal(rmdir(dir), 0);
 }
 
 /* Enters the leaf and leaves a tree of children in it, then waits. */
@@ -228,11 +250,9 @@ static void test_bad_arguments(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_limits_are_set),
-		cmocka_unit_test(test_kill_takes_the_tree),
-		cmocka_unit_test(test_v1_kill_without_the_unified_one),
-		cmocka_unit_test(test_missing_controller),
-		cmocka_unit_test(test_sweep_spares_others),
+		cmocka_unit_test(test_limits_are_set),      cmocka_unit_test(test_memory_limit_without_its_file),
+		cmocka_unit_test(test_kill_takes_the_tree), cmocka_unit_test(test_v1_kill_without_the_unified_one),
+		cmocka_unit_test(test_missing_controller),  cmocka_unit_test(test_sweep_spares_others),
 		cmocka_unit_test(test_bad_arguments),
 	};
 
