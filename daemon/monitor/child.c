@@ -29,8 +29,12 @@ static void on_readable(uv_poll_t *poll, int status, int events)
 	do
 		r = waitid(WAIT_PIDFD, (id_t)c->pidfd, &c->status, WEXITED | WNOHANG);
 	while (r < 0 && errno == EINTR);
-	if (r == 0 && c->status.si_pid == 0)
+	if (r == 0 && c->status.si_pid == 0) {
+		/* With a status below zero libuv has stopped watching. */
+		if (status < 0)
+			uv_poll_start(poll, UV_READABLE, on_readable);
 		return;
+	}
 	uv_close((uv_handle_t *)poll, on_closed);
 }
 
@@ -50,10 +54,9 @@ int child_watch(struct child *c, uv_loop_t *loop, pid_t pid, void (*on_exit)(str
 	/* A number that some process told us is acted upon only if it is a child of ours. */
 	if (pid <= 1 || waitid(P_PID, (id_t)pid, &probe, WEXITED | WNOHANG | WNOWAIT) < 0)
 		return -ECHILD;
-	pidfd = syscall(SYS_pidfd_open, pid, 0);
+	pidfd = syscall(SYS_pidfd_open, pid, 0); /* close-on-exec by itself */
 	if (pidfd < 0)
 		return fail(pid, -1, -errno);
-	fd_set_cloexec(pidfd, true);
 	r = uv_poll_init(loop, &c->poll, pidfd);
 	if (r < 0)
 		return fail(pid, pidfd, r);

@@ -201,7 +201,7 @@ void control_link_send(struct control_link *c, const struct control_message *mes
 static void on_restart(uv_timer_t *timer)
 {
 	struct control_link *c = timer->data;
-	int r = control_link_start(c);
+	int r = c->monitor->stopping ? 0 : control_link_start(c);
 
 	if (r == 0)
 		return;

@@ -117,6 +117,11 @@ static void on_readable(uv_poll_t *poll, int status, int events)
 {
 	struct listener *l = poll->data;
 
+	/* libuv has stopped watching then. */
+	if (status < 0) {
+		pause_after(l, -status);
+		return;
+	}
 	for (unsigned i = 0; i < ACCEPT_BATCH && l->wanted; i++) {
 		int fd = accept4(l->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 

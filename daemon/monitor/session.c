@@ -97,13 +97,12 @@ static void on_timer_closed(uv_handle_t *handle)
 	struct monitor *m = s->monitor;
 
 	free(s);
+	m->sessions.count--;
 	monitor_session_gone(m);
 }
 
 static void finish(struct session *s)
 {
-	struct monitor *m = s->monitor;
-
 	if (s->scratch_left < 0)
 		log_warning("session %s: its scratch folder stays until the next start: %s", s->id,
 			    strerror(-s->scratch_left));
@@ -111,7 +110,6 @@ static void finish(struct session *s)
 	s->control_end = fd_close(s->control_end);
 	cgroup_leaf_close(&s->cgroup);
 	LIST_REMOVE(s, link);
-	m->sessions.count--;
 	tell_control(s, s->was_started ? CONTROL_SESSION_ENDED : CONTROL_SESSION_FAILED, -1);
 	uv_close((uv_handle_t *)&s->timer, on_timer_closed);
 }
@@ -240,7 +238,8 @@ void session_child_ended(struct child *child)
 {
 	struct session *s = child->owner;
 
-	if (child == &s->helper && s->state < SESSION_ENDING && s->pid1.alive) {
+	/* With status 0 it has seen the end of pid 1, whose own is not reaped yet. */
+	if (child == &s->helper && s->state < SESSION_ENDING && helper_failed(s)) {
 		char text[64];
 
 		log_error("session %s: isod-session ended first: %s", s->id, child_describe(child, text, sizeof(text)));
@@ -311,6 +310,9 @@ static void on_report(uv_poll_t *poll, int status, int events)
 		uv_close((uv_handle_t *)poll, on_report_closed);
 		return;
 	}
+	/* With a status below zero libuv has stopped watching. */
+	if (status < 0)
+		uv_poll_start(poll, UV_READABLE, on_report);
 	/* A failure need not wait for the last holder of the pipe. */
 	if (s->state == SESSION_STARTING && s->error.code != ERROR_NONE)
 		session_end(s, NULL);
@@ -318,8 +320,18 @@ static void on_report(uv_poll_t *poll, int status, int events)
 
 void session_watch_reports(struct session *s, int fd)
 {
+	int r = uv_poll_init(&s->monitor->loop, &s->report, fd);
+
+	if (r < 0) {
+		struct error e = ERROR_INIT;
+
+		fd_close(fd);
+		error_set(&e, ERROR_INTERNAL, -r, "launch", "", "The reports of isod-launch cannot be watched: %s.",
+			  strerror(-r));
+		session_end(s, &e);
+		return;
+	}
 	s->report_fd = fd;
-	uv_poll_init(&s->monitor->loop, &s->report, fd);
 	uv_poll_start(&s->report, UV_READABLE, on_report);
 	uv_timer_start(&s->timer, on_start_overdue, LIMIT_START_SECONDS * 1000, 0);
 }

@@ -51,7 +51,7 @@ struct session {
 
 struct sessions {
 	LIST_HEAD(, session) list;
-	unsigned count;
+	unsigned count; /* with those that have left the list and are not freed yet */
 };
 
 #define SESSIONS_INIT                                                                                                  \

@@ -344,6 +344,27 @@ static void run_leave_running(void)
 	say("started %s fd %d\n", m.id, fd >= 0);
 }
 
+static void run_leave_many_running(void)
+{
+	for (int i = 0; i < 8; i++) {
+		struct control_message m = start_message();
+		int plan;
+
+		m.id[ISOD_ID_LEN - 1] = (char)('0' + i);
+		plan = make_plan("sleep", m.uid, m.id, 0);
+		send_start(&m, plan, "x", open("/dev/null", O_RDWR));
+		fd_close(plan);
+	}
+	for (int i = 0; i < 8; i++) {
+		struct control_message m;
+		int fd;
+
+		receive(&m, &fd);
+		if (m.type != CONTROL_SESSION_STARTED)
+			say("not started\n");
+	}
+}
+
 /* Keeps every connection. */
 static void run_count(void)
 {
@@ -387,6 +408,7 @@ static const struct {
 	{ "few-fds", run_few_fds, true },
 	{ "unknown-flags", run_unknown_flags, true },
 	{ "leave-running", run_leave_running, false },
+	{ "leave-many-running", run_leave_many_running, false },
 	{ "count", run_count, false },
 	{ "crash-with-session", run_crash_with_session, true },
 };

@@ -274,6 +274,51 @@ static void test_term_with_session(void **state)
 	close(client);
 }
 
+/* SIGKILL to every child of isod but isod-control, which was its first. */
+static void kill_sessions_of(pid_t pid)
+{
+	char path[64], text[4096];
+	_cleanup_close_ int fd = -1;
+	const char *at;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", pid, pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	n = fd_read_full(fd, text, sizeof(text) - 1);
+	assert_true(n > 0);
+	text[n] = '\0';
+	for (at = strchr(text, ' '); at && at[1]; at = strchr(at + 1, ' '))
+		kill((pid_t)atoi(at + 1), SIGKILL);
+}
+
+/* All of them end in the same turn of the loop, in which isod is told to end, too: it does so once. */
+static void term_with_many_sessions(void)
+{
+	char text[4096];
+	struct daemon d;
+	int client;
+
+	make_folders(&d, "leave-many-running");
+	start_isod(&d);
+	client = connect_to(&d);
+	read_result(&d, text, sizeof(text));
+	assert_string_equal(text, "");
+	kill(d.pid, SIGSTOP);
+	kill(d.pid, SIGTERM);
+	kill_sessions_of(d.pid);
+	kill(d.pid, SIGCONT);
+	end_isod(&d);
+	close(client);
+}
+
+static void test_term_with_many_sessions(void **state)
+{
+	/* Which ends fall together is the machine's choice. */
+	for (int i = 0; i < 6; i++)
+		term_with_many_sessions();
+}
+
 /* kill -9: the next isod on the same folders clears up. */
 static void test_killed_and_started_again(void **state)
 {
@@ -373,6 +418,7 @@ int main(void)
 		cmocka_unit_test(test_broken_plan_fails_only_itself),
 		cmocka_unit_test(test_kill_and_descriptors),
 		cmocka_unit_test(test_term_with_session),
+		cmocka_unit_test(test_term_with_many_sessions),
 		cmocka_unit_test(test_killed_and_started_again),
 		cmocka_unit_test(test_second_isod_is_refused),
 		cmocka_unit_test(test_missing_helper),
