@@ -146,7 +146,13 @@ static int make_scratch(struct start *st)
 	if (mkdirat(sessions, st->message->id, 0700) < 0)
 		return -errno;
 	st->scratch = openat(sessions, st->message->id, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	return st->scratch < 0 ? -errno : 0;
+	if (st->scratch < 0) {
+		int r = -errno;
+
+		unlinkat(sessions, st->message->id, AT_REMOVEDIR);
+		return r;
+	}
+	return 0;
 }
 
 static int make_channels(struct start *st)
@@ -200,6 +206,7 @@ static pid_t spawn_session(const struct start *st)
 		{ st->link[1], SESSION_FD_LINK },
 		{ st->fds[AT_EGRESS], SESSION_FD_EGRESS },
 		{ st->session_context, SESSION_FD_CONTEXT },
+		{ m->files.seccomp_session, SESSION_FD_SECCOMP },
 	};
 
 	return helper_spawn(m->options.libexec, argv, fds, ARRAY_SIZE(fds));
@@ -247,8 +254,9 @@ static void run(struct start *st, struct session *s)
 	s->cgroup = st->cgroup;
 	st->cgroup = (struct cgroup_leaf)CGROUP_LEAF_INIT;
 	s->control_end = take_fd(&st->control[1]);
-	if (run_helper(s, &s->helper, spawn_session(st), "isod-session") == 0 &&
-	    run_helper(s, &s->launch, spawn_launch(st), "isod-launch") == 0)
+	/* isod-launch first: it has the longer way to go, and isod stands still while a program is being started. */
+	if (run_helper(s, &s->launch, spawn_launch(st), "isod-launch") == 0 &&
+	    run_helper(s, &s->helper, spawn_session(st), "isod-session") == 0)
 		session_watch_reports(s, take_fd(&st->report[0]));
 	else
 		session_end(s, NULL);
