@@ -2,8 +2,8 @@
  * Stage "view". pid 1, root, in namespaces of its own.
  *   keeps      root over its own mount namespace; the detached mounts that the outer process opened.
  *   gives up   the host's tree, at the end of it.
- *   must not   act on a path of the plan in the host's tree (it only asks there whether a source has gone); make anything
- *              in a folder of the host.
+ *   must not   act on a path of the plan in the host's tree (it only asks there whether a source has gone); make
+ * anything in a folder of the host.
  */
 #include "daemon/linux/launch_view.h"
 

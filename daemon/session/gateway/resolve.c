@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/session/gateway/own_address.h"
+
 /* One that waits for a look-up. */
 struct resolve {
 	TAILQ_ENTRY(resolve) link;
@@ -24,6 +26,17 @@ struct lookup {
 	char name[HOSTNAME_MAX + 1];
 };
 
+/* An ordinary address that is the machine's own is judged like a private one. */
+static bool is_unnamed_own(const struct egress_rules *rules, const struct target *t, int family, const uint8_t *address)
+{
+	struct egress_target literal = { .family = (uint8_t)family, .port = t->port };
+	struct egress_verdict v;
+
+	memcpy(literal.address, address, 16);
+	egress_decide(rules, &literal, &v);
+	return !v.allowed && own_address(family, address);
+}
+
 static void add(struct resolved *to, const struct egress_rules *rules, const struct target *t, int family,
 		const void *address)
 {
@@ -32,6 +45,10 @@ static void add(struct resolved *to, const struct egress_rules *rules, const str
 
 	memcpy(full, address, family == AF_INET ? 4 : 16);
 	egress_decide_address(rules, t->name, (uint8_t)family, full, t->port, &v);
+	if (v.allowed && !egress_pin_find(rules, t->name) && is_unnamed_own(rules, t, family, full)) {
+		v.allowed = false;
+		v.reason = EGRESS_PRIVATE_ADDRESS;
+	}
 	if (!v.allowed) {
 		to->reason = v.reason;
 		return;
