@@ -11,12 +11,11 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
-#include "base/fd.h"
+#include "daemon/linux/seccomp_export.h"
 
 #if defined(__x86_64__)
 #define NATIVE_ARCH AUDIT_ARCH_X86_64
@@ -209,27 +208,16 @@ static int fill_context(scmp_filter_ctx ctx, bool nesting)
 
 static int append_by_number(bool nesting, struct buffer *b)
 {
-	_cleanup_close_ int fd = -1;
-	_cleanup_free_ char *code = NULL;
 	scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ERRNO(ENOSYS));
-	size_t len;
 	int r;
 
 	if (!ctx)
 		return -ENOMEM;
-	fd = memfd_create("seccomp", MFD_CLOEXEC);
-	r = fd < 0 ? -errno : fill_context(ctx, nesting);
+	r = fill_context(ctx, nesting);
 	if (r == 0)
-		r = seccomp_export_bpf(ctx, fd);
+		r = seccomp_export(ctx, b);
 	seccomp_release(ctx);
-	if (r < 0)
-		return r;
-	if (lseek(fd, 0, SEEK_SET) < 0)
-		return -errno;
-	r = fd_read_file(fd, SECCOMP_RULES_MAX, &code, &len);
-	if (r < 0)
-		return r;
-	return len == 0 || len % sizeof(struct sock_filter) != 0 ? -EBADMSG : buffer_append(b, code, len);
+	return r;
 }
 
 int seccomp_rules_build(bool nesting, struct buffer *ret)

@@ -26,6 +26,7 @@ struct monitor_files {
 	int ruleset;
 	int seccomp;
 	int seccomp_nesting;
+	int seccomp_session; /* of isod-session itself */
 	int etc; /* O_PATH folder */
 	int null;
 };

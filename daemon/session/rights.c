@@ -2,16 +2,17 @@
 
 #include <errno.h>
 #include <grp.h>
+#include <linux/capability.h>
 #include <string.h>
-#include <sys/capability.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "daemon/session/rights_stages.h"
 
 /* Gives up: every capability that an exec could bring back. Must come while CAP_SETPCAP is there. */
-static int drop_bounding(const struct session_context *context)
+static int drop_bounding(const struct rights *rights)
 {
 	if (geteuid() != 0)
 		return 0;
@@ -22,10 +23,10 @@ static int drop_bounding(const struct session_context *context)
 }
 
 /* Gives up: uid 0 and all groups. Keeps: the isod-net ids, which own nothing. */
-static int drop_ids(const struct session_context *context)
+static int drop_ids(const struct rights *rights)
 {
-	uid_t uid = context->net_uid, r, e, s;
-	gid_t gid = context->net_gid, rg, eg, sg;
+	uid_t uid = rights->context->net_uid, r, e, s;
+	gid_t gid = rights->context->net_gid, rg, eg, sg;
 
 	if (uid == 0 || gid == 0)
 		return -EINVAL;
@@ -39,25 +40,19 @@ static int drop_ids(const struct session_context *context)
 }
 
 /* Gives up: every capability in every set of the process. */
-static int drop_capabilities(const struct session_context *context)
+static int drop_capabilities(const struct rights *rights)
 {
-	cap_t none = cap_init(), now;
-	int r = -ENOMEM;
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = { 0 }, now[_LINUX_CAPABILITY_U32S_3];
 
-	if (!none)
-		return r;
-	if (cap_set_proc(none) < 0 || prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0)
-		r = -errno;
-	else if ((now = cap_get_proc())) {
-		r = cap_compare(now, none) == 0 ? 0 : -EPERM;
-		cap_free(now);
-	}
-	cap_free(none);
-	return r;
+	if (syscall(SYS_capset, &header, none) < 0 || prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0 ||
+	    syscall(SYS_capget, &header, now) < 0)
+		return -errno;
+	return memcmp(none, now, sizeof(none)) == 0 ? 0 : -EPERM;
 }
 
 /* Gives up: gaining rights by exec; being traced, dumped or read through /proc by others of its uid. */
-static int close_doors(const struct session_context *context)
+static int close_doors(const struct rights *rights)
 {
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
 		return -errno;
@@ -66,7 +61,7 @@ static int close_doors(const struct session_context *context)
 
 static const struct {
 	const char *name;
-	int (*run)(const struct session_context *context);
+	int (*run)(const struct rights *rights);
 } stages[] = {
 	{ "drop the bounding set", drop_bounding },
 	{ "drop user and groups", drop_ids },
@@ -76,10 +71,10 @@ static const struct {
 	{ "seccomp", rights_seccomp },
 };
 
-int rights_drop(const struct session_context *context, struct error *e)
+int rights_drop(const struct rights *rights, struct error *e)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(stages); i++) {
-		int r = stages[i].run(context);
+		int r = stages[i].run(rights);
 
 		if (r < 0)
 			return error_set(e, ERROR_SANDBOX_UNAVAILABLE, -r, stages[i].name, "",

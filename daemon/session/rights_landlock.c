@@ -75,13 +75,13 @@ static int allow_reading(int ruleset, const char *path)
 	return 0;
 }
 
-int rights_landlock(const struct session_context *context)
+int rights_landlock(const struct rights *rights)
 {
 	_cleanup_close_ int ruleset = -1;
 	struct ruleset attr;
 	long version;
 
-	if (!(context->flags & SESSION_HAS_LANDLOCK))
+	if (!(rights->context->flags & SESSION_HAS_LANDLOCK))
 		return 0;
 	version = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
 	if (version < 1)

@@ -36,6 +36,7 @@ enum session_fd {
 	SESSION_FD_LINK = 4,    /* SOCK_SEQPACKET to isod-launch / pid 1 of the session, link_wire.h */
 	SESSION_FD_EGRESS = 5,  /* sealed: egress rules in wire form (policy/egress_wire.h), from isod-control */
 	SESSION_FD_CONTEXT = 6, /* sealed: struct session_context, from isod */
+	SESSION_FD_SECCOMP = 7, /* sealed: struct sock_filter[], the filter of isod-session itself */
 	SESSION_FD_END
 };
 

@@ -17,6 +17,7 @@
 
 #include "base/fd.h"
 #include "base/fd_pass.h"
+#include "daemon/linux/seccomp_session.h"
 #include "daemon/wire/fds.h"
 #include "policy/egress_wire.h"
 
@@ -29,18 +30,19 @@ static void place(int fd, int number)
 		_exit(98);
 }
 
-static void exec_session(int control, int link, int egress, int context)
+static void exec_session(int control, int link, int egress, int context, int filter)
 {
 	const char *program = getenv("ISOD_SESSION");
-	int fds[4] = { control, link, egress, context };
+	int fds[5] = { control, link, egress, context, filter };
 
 	/* Out of the way of the fixed numbers first. */
-	for (int i = 0; i < 4; i++)
+	for (int i = 0; i < 5; i++)
 		fds[i] = fcntl(fds[i], F_DUPFD, 32);
 	place(fds[0], SESSION_FD_CONTROL);
 	place(fds[1], SESSION_FD_LINK);
 	place(fds[2], SESSION_FD_EGRESS);
 	place(fds[3], SESSION_FD_CONTEXT);
+	place(fds[4], SESSION_FD_SECCOMP);
 	execl(program, program, NULL);
 	_exit(99);
 }
@@ -61,20 +63,23 @@ void driver_start(struct driver *d, const struct egress_rules *rules, unsigned f
 	};
 	struct timeval timeout = { .tv_sec = 10 };
 	_cleanup_buffer_ struct buffer wire = BUFFER_INIT(LIMIT_EGRESS);
-	_cleanup_close_ int egress_fd = -1, context_fd = -1;
+	_cleanup_buffer_ struct buffer filter = BUFFER_INIT(1 << 16);
+	_cleanup_close_ int egress_fd = -1, context_fd = -1, filter_fd = -1;
 	int control[2], link[2];
 
 	assert_non_null(getenv("ISOD_SESSION"));
 	assert_int_equal(egress_encode(rules, &wire), 0);
 	egress_fd = fd_sealed_new("egress", wire.data, wire.len);
 	context_fd = fd_sealed_new("context", &context, sizeof(context));
-	assert_true(egress_fd >= 0 && context_fd >= 0);
+	assert_int_equal(seccomp_session_build(&filter), 0);
+	filter_fd = fd_sealed_new("filter", filter.data, filter.len);
+	assert_true(egress_fd >= 0 && context_fd >= 0 && filter_fd >= 0);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control), 0);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, link), 0);
 	d->pid = fork();
 	assert_true(d->pid >= 0);
 	if (d->pid == 0)
-		exec_session(control[1], link[1], egress_fd, context_fd);
+		exec_session(control[1], link[1], egress_fd, context_fd, filter_fd);
 	fd_close(control[1]);
 	fd_close(link[1]);
 	d->control = control[0];
