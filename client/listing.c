@@ -1,10 +1,10 @@
 #include "client/listing.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/fd.h"
 #include "client/escape.h"
 #include "json/write.h"
 
@@ -62,15 +62,26 @@ int listing_append_argv(struct buffer *out, const struct json_value *argv)
 	return r;
 }
 
+/* The caller's stdout may have been set not to block, by whoever shares it. */
 int listing_print(const struct buffer *text)
 {
-	int r = fd_write_full(STDOUT_FILENO, text->data, text->len);
+	size_t done = 0;
 
-	if (r == 0)
-		return 0;
-	if (r != -EPIPE)
-		fprintf(stderr, "isoctl: stdout: %s\n", strerror(-r));
-	return 1;
+	while (done < text->len) {
+		struct pollfd p = { .fd = STDOUT_FILENO, .events = POLLOUT };
+		ssize_t n = write(STDOUT_FILENO, text->data + done, text->len - done);
+
+		if (n >= 0) {
+			done += (size_t)n;
+		} else if (errno == EAGAIN) {
+			(void)poll(&p, 1, -1);
+		} else if (errno != EINTR) {
+			if (errno != EPIPE)
+				fprintf(stderr, "isoctl: stdout: %s\n", strerror(errno));
+			return 1;
+		}
+	}
+	return 0;
 }
 
 int listing_print_json(const struct json_value *v)

@@ -9,5 +9,5 @@ int main(int argc, char **argv)
 	if (standard_fds_open() < 0)
 		return EXIT_ISOD;
 	signal(SIGPIPE, SIG_IGN);
-	return command_main(argc, argv);
+	return standard_fds_finish(command_main(argc, argv));
 }

@@ -15,7 +15,8 @@
 #include "client/signal_link.h"
 #include "client/signals.h"
 
-/* The session is gone, so the ends of its pipes close at once; only a defect keeps one open, and must not hang us. */
+/* The session is gone, so the ends of its pipes close at once; only a defect keeps one open, and must not hang us. The
+ * caller's side may take its time: a terminal that is held by ctrl-S. */
 #define DRAIN_MS 5000
 
 enum { AT_CONNECTION, AT_SIGNALS, AT_LINK, AT_RELAYS, N_POLL = AT_RELAYS + 2 * RUN_STDIO_RELAYS };
@@ -103,21 +104,31 @@ static void read_connection(struct pipes *p)
 		failed(p);
 }
 
+/* Nothing is left to pass a signal on to; the output that still waits is given up. */
+static void give_up_output(struct pipes *p)
+{
+	for (size_t i = 0; i < p->stdio.n_relays; i++)
+		relay_done(&p->stdio.relays[i]);
+}
+
 static void read_signals(struct pipes *p)
 {
 	int signal;
 
 	while ((signal = signals_next(p->signals)) > 0) {
-		struct error ignored = ERROR_INIT;
+		struct error e = ERROR_INIT;
 
 		if (p->state == PIPES_STARTING)
 			signals_die(signal);
+		if (p->state == PIPES_ENDED && signal != SIGUSR1 && signal != SIGUSR2)
+			give_up_output(p);
 		if (p->state != PIPES_RUNNING)
 			continue;
 		/* The second wish to end is one to be rid of isoctl, and with it of the session. */
 		if ((signal == SIGTERM || signal == SIGHUP) && p->asked_to_end++ > 0)
 			signals_die(signal);
-		(void)signal_link_send(&p->link, p->run->client, p->run->session, signal, &ignored);
+		if (signal_link_send(&p->link, p->run->client, p->run->session, signal, &e) < 0)
+			report_error(&e);
 	}
 }
 
@@ -130,9 +141,17 @@ static bool is_drained(const struct pipes *p)
 	return true;
 }
 
+static bool waits_for_caller(const struct pipes *p)
+{
+	for (size_t i = 0; i < p->stdio.n_relays; i++)
+		if (p->stdio.relays[i].state == RELAY_ROOM)
+			return true;
+	return false;
+}
+
 static int wait_for_events(struct pipes *p, struct pollfd at[N_POLL])
 {
-	int r;
+	int timeout = p->state == PIPES_ENDED && !waits_for_caller(p) ? DRAIN_MS : -1, r;
 
 	for (int i = 0; i < N_POLL; i++)
 		at[i] = (struct pollfd){ .fd = -1 };
@@ -144,7 +163,7 @@ static int wait_for_events(struct pipes *p, struct pollfd at[N_POLL])
 		for (size_t i = 0; i < p->stdio.n_relays; i++)
 			relay_poll(&p->stdio.relays[i], &at[AT_RELAYS + 2 * i]);
 	do
-		r = poll(at, N_POLL, p->state == PIPES_ENDED ? DRAIN_MS : -1);
+		r = poll(at, N_POLL, timeout);
 	while (r < 0 && errno == EINTR);
 	return r;
 }

@@ -40,8 +40,7 @@ struct screen {
 	bool output_gone;
 	bool input_ended;
 	bool is_tty; /* stdin is a terminal, and raw */
-	bool stopped;
-	bool lost; /* the connection ended; frames may still wait in its buffer */
+	bool lost;   /* the connection ended; frames may still wait in its buffer */
 	bool ended;
 	int asked_to_end;
 	int code;
@@ -72,6 +71,11 @@ static void queue_size(struct screen *s)
 
 	terminal_size(&rows, &columns);
 	queue(s, stream_append_u16_u16(&s->to_session, STREAM_RESIZE, rows, columns));
+}
+
+static void pass_on(struct screen *s, int signal)
+{
+	queue(s, stream_append_u32(&s->to_session, STREAM_SIGNAL, (uint32_t)signal));
 }
 
 static void take_terminal(struct screen *s)
@@ -122,8 +126,14 @@ static bool write_output(struct screen *s)
 	return !s->output_gone && waiting(s) == 0;
 }
 
-/* Waits until everything is out: before a stop and at the end. A signal to end gives up what is left. */
-static void drain_output(struct screen *s)
+static bool is_to_end(int signal)
+{
+	return signal == SIGTERM || signal == SIGHUP || signal == SIGINT || signal == SIGQUIT;
+}
+
+/* Waits until everything is out: before a stop and at the end. A signal to end gives up what is left, and is returned;
+ * 0 without one. */
+static int drain_output(struct screen *s)
 {
 	while (waiting(s) > 0 && !s->output_gone) {
 		struct pollfd p[] = { { .fd = s->output, .events = POLLOUT }, { .fd = s->signals, .events = POLLIN } };
@@ -131,21 +141,41 @@ static void drain_output(struct screen *s)
 		if (write_output(s))
 			continue;
 		if (poll(p, 2, -1) < 0 && errno != EINTR)
-			return;
+			return 0;
 		if (p[1].revents) {
 			int signal = signals_next(s->signals);
 
-			if (signal == SIGTERM || signal == SIGHUP || signal == SIGINT || signal == SIGQUIT)
-				return;
+			if (is_to_end(signal))
+				return signal;
+			if (signal == SIGUSR1 || signal == SIGUSR2)
+				pass_on(s, signal);
 		}
 		if (p[0].revents & (POLLERR | POLLNVAL))
-			return;
+			return 0;
 	}
+	return 0;
+}
+
+/* The second wish to end is one to be rid of isoctl, and with it of the session. */
+static void on_signal(struct screen *s, int signal)
+{
+	if ((signal == SIGTERM || signal == SIGHUP) && s->asked_to_end++ > 0) {
+		(void)terminal_modes_reset(&s->modes, &s->to_output);
+		(void)write_output(s);
+		terminal_restore();
+		signals_die(signal);
+	}
+	pass_on(s, signal);
 }
 
 static void stop(struct screen *s)
 {
-	drain_output(s);
+	int signal = drain_output(s);
+
+	if (signal > 0) { /* to end is more than to stop */
+		on_signal(s, signal);
+		return;
+	}
 	terminal_restore();
 	signals_stop();
 	take_terminal(s);
@@ -154,9 +184,7 @@ static void stop(struct screen *s)
 
 static void on_stopped(struct screen *s)
 {
-	s->stopped = true;
 	stop(s);
-	s->stopped = false;
 	queue(s, stream_append(&s->to_session, STREAM_CONTINUE, NULL, 0));
 }
 
@@ -281,15 +309,8 @@ static void read_signals(struct screen *s)
 		case SIGTSTP:
 			stop(s);
 			break;
-		case SIGTERM:
-		case SIGHUP:
-			if (s->asked_to_end++ > 0) {
-				terminal_restore();
-				signals_die(signal);
-			}
-			__attribute__((fallthrough));
 		default:
-			queue(s, stream_append_u32(&s->to_session, STREAM_SIGNAL, (uint32_t)signal));
+			on_signal(s, signal);
 		}
 	}
 }
@@ -348,14 +369,14 @@ static void open_output(struct screen *s)
 static void leave(struct screen *s)
 {
 	(void)terminal_modes_reset(&s->modes, &s->to_output);
-	drain_output(s);
+	(void)drain_output(s);
 	terminal_restore();
 	if (s->error.code != ERROR_NONE)
 		report_error(&s->error);
 }
 
 /* Until the program runs nothing is set up, so a failure or a signal leaves nothing behind. */
-static int start(struct screen *s)
+static int start(struct screen *s, const int *signals)
 {
 	struct call *call = &s->run->call;
 	int r = connection_open(s->run->client->socket, &call->connection, &s->error);
@@ -366,7 +387,12 @@ static int start(struct screen *s)
 		r = call_reply(call, -1, &s->error);
 	if (r == 0)
 		r = run_started(s->run, &s->error);
-	return r < 0 ? r : fd_set_nonblock(call->connection.fd, true);
+	if (r == 0)
+		r = fd_set_nonblock(call->connection.fd, true);
+	if (r == 0)
+		r = s->signals = signals_open(signals);
+	/* Keeps what is there already. */
+	return r < 0 ? error_set(&s->error, ERROR_INTERNAL, -r, "signals", "", "isoctl cannot wait for events.") : 0;
 }
 
 int run_terminal(struct run *run)
@@ -378,13 +404,13 @@ int run_terminal(struct run *run)
 			    .to_output = BUFFER_INIT(BUFFER_MAX),
 			    .modes = TERMINAL_MODES_INIT };
 
-	if (start(&s) < 0) {
+	if (start(&s, more) < 0) {
 		report_error(&s.error);
 		return report_run_code(&s.error);
 	}
-	s.signals = signals_open(more);
 	open_output(&s);
 	take_terminal(&s);
+	queue_size(&s); /* it may have changed since the request was written */
 	loop(&s);
 	leave(&s);
 	if (s.output != STDOUT_FILENO)

@@ -2,6 +2,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 int standard_fds_open(void)
@@ -14,4 +17,16 @@ int standard_fds_open(void)
 			return -EBADF;
 	}
 	return 0;
+}
+
+int standard_fds_finish(int code)
+{
+	bool failed = ferror(stdout);
+
+	errno = EIO; /* of a write before this one nothing more is known */
+	if (fflush(stdout) == 0 && !failed)
+		return code;
+	if (errno != EPIPE)
+		fprintf(stderr, "isoctl: stdout: %s\n", strerror(errno));
+	return code ? code : 1;
 }

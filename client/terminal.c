@@ -18,7 +18,11 @@ static struct {
 	struct termios before;
 } terminal = { .fd = -1 };
 
-static const int fatal_signals[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGSYS };
+/* All that end a process and are neither forwarded nor impossible to catch. */
+static const int fatal_signals[] = { SIGSEGV, SIGBUS,    SIGILL,  SIGFPE,  SIGABRT, SIGSYS, SIGTRAP,
+				     SIGALRM, SIGVTALRM, SIGPROF, SIGXCPU, SIGXFSZ, SIGIO,  SIGPWR };
+/* More often than this nobody puts a job into the background before it has run once. */
+#define STOPS_MAX 100
 
 void terminal_restore(void)
 {
@@ -49,14 +53,33 @@ static void hook_ways_out(void)
 		return;
 	terminal.hooked = true;
 	atexit(terminal_restore);
-	for (size_t i = 0; i < sizeof(fatal_signals) / sizeof(fatal_signals[0]); i++)
-		sigaction(fatal_signals[i], &action, NULL);
+	for (size_t i = 0; i < sizeof(fatal_signals) / sizeof(fatal_signals[0]); i++) {
+		struct sigaction before;
+
+		if (sigaction(fatal_signals[i], NULL, &before) == 0 && before.sa_handler == SIG_DFL)
+			sigaction(fatal_signals[i], &action, NULL);
+	}
+}
+
+/* As the kernel stops a background job that changes the terminal. In the background its settings are those that the
+ * shell's line editor uses, and must not be taken for the ones to restore. Where nobody could continue the job, or the
+ * signal is ignored, this does nothing. */
+static void wait_for_foreground(int fd)
+{
+	for (int i = 0; i < STOPS_MAX; i++) {
+		pid_t foreground = tcgetpgrp(fd);
+
+		if (foreground < 0 || foreground == getpgrp())
+			return;
+		kill(0, SIGTTOU);
+	}
 }
 
 int terminal_raw(int fd)
 {
 	struct termios raw;
 
+	wait_for_foreground(fd);
 	if (tcgetattr(fd, &raw) < 0)
 		return -errno;
 	if (!terminal.is_raw)

@@ -1,11 +1,15 @@
 """isoctl run without a pty: descriptors, relays, exit codes, errors, signals."""
+import array
+import fcntl
 import json
 import os
 import signal
 import socket
 import stat
 import subprocess
+import termios
 import threading
+import time
 import unittest
 
 from fake_daemon import ID, session
@@ -369,7 +373,74 @@ class Signals(IsoctlCase):
         process.stderr.close()
 
 
+    def test_end_while_the_terminal_takes_no_output(self):
+        """The command has ended, its output waits for a terminal that stands still: that can take long, until a signal."""
+        taken = threading.Event()
+
+        def run(c, call):
+            c.started()
+            os.write(c.fds[1], b"x" * 400000)
+            c.close_fds()
+            c.exited(3)
+            unread = array.array("i", [1])
+            while unread[0]:  # isoctl knows of the end once it has read this
+                fcntl.ioctl(c.sock, termios.TIOCOUTQ, unread)
+                time.sleep(0.01)
+            taken.set()
+
+        self.serve(Run=run)
+        master, slave = os.openpty()
+        process = self.popen("run", "-q", "--", "x", stdin=subprocess.DEVNULL, stdout=slave, stderr=subprocess.PIPE)
+        self.assertTrue(taken.wait(20))
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(process.wait(30), 3)
+        self.assertEqual(process.stderr.read(), b"")
+        process.stderr.close()
+        os.close(master)
+        os.close(slave)
+
+    def test_a_signal_that_cannot_be_passed_on_is_told(self):
+        told = threading.Event()
+
+        def run(c, call):
+            self.daemon.listener.close()
+            os.unlink(self.socket)
+            c.started()
+            self.assertTrue(told.wait(20))
+            c.close_fds()
+            c.exited(0)
+
+        self.serve(Run=run)
+        process = self.popen("run", "--", "x", stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                             stderr=subprocess.PIPE)
+        process.stderr.readline()
+        process.send_signal(signal.SIGINT)
+        self.assertIn(b"No isod listens on", process.stderr.readline())
+        told.set()
+        self.assertEqual(process.wait(30), 0)
+        process.stderr.close()
+
+
 class Others(IsoctlCase):
+    def test_output_that_nobody_gets_is_a_failure(self):
+        for arguments in (["help"], ["--help"], ["--version"], ["completion", "bash"], ["sessions", "--json"]):
+            with self.subTest(arguments), open("/dev/full", "wb") as full:
+                self.serve(List=lambda c, call: c.reply({"sessions": []}))
+                result = self.isoctl(*arguments, stdout=full, stderr=subprocess.PIPE)
+                self.assertEqual((result.returncode, result.stderr), (1, b"isoctl: stdout: No space left on device\n"))
+                self.daemon.close()
+
+    def test_stdout_that_does_not_block(self):
+        listed = [session(argv=["x" * 100000]) for _ in range(8)]
+        self.serve(List=lambda c, call: c.reply({"sessions": listed}))
+        r, w = os.pipe()
+        os.set_blocking(w, False)
+        process = self.popen("sessions", "--json", stdout=w)
+        os.close(w)
+        with open(r, "rb") as f:
+            self.assertEqual(json.loads(f.read()), listed)
+        self.assertEqual(process.wait(30), 0)
+
     def test_sessions(self):
         listed = [session(argv=["a b", "\x1b"], name=None)]
         self.serve(List=lambda c, call: c.reply({"sessions": listed if call["parameters"]["all"] else []}))

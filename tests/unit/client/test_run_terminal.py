@@ -4,12 +4,18 @@ import signal
 import struct
 import termios
 import threading
+import time
 import unittest
 
 import pexpect
 
 import fake_daemon as fake
 from isoctl_case import ISOCTL, IsoctlCase
+
+
+def state_of(pid):
+    with open(f"/proc/{pid}/stat", encoding="ascii") as f:
+        return f.read().rpartition(")")[2].split()[0]
 
 
 class Terminal(IsoctlCase):
@@ -35,9 +41,10 @@ class Terminal(IsoctlCase):
         self.assertEqual(child.exitstatus, code)
 
     def test_raw_bytes_both_ways(self):
-        got = []
+        got, size = [], []
 
         def script(c):
+            size.append(struct.unpack("<HH", c.expect(fake.RESIZE)))  # it may have changed since the call
             c.frame(fake.STDOUT, b"ready\n")
             while b"".join(got) != b"a\x03\x1a\r\x04\xff":
                 got.append(c.expect(fake.STDIN))
@@ -49,6 +56,7 @@ class Terminal(IsoctlCase):
         os.write(child.child_fd, b"a\x03\x1a\r\x04\xff")
         child.expect_exact(b"bytes \xff\x00 untouched\n")
         self.finish(child, 9)
+        self.assertEqual(size, [(33, 101)])
         self.assertTrue(self.call["upgrade"])
         self.assertEqual(self.call["parameters"]["terminal"], {"rows": 33, "columns": 101})
 
@@ -89,14 +97,14 @@ class Terminal(IsoctlCase):
         self.assertEqual(termios.tcgetattr(shell.child_fd), before)
 
     def test_restore_when_the_daemon_dies_and_when_killed(self):
-        for name, signals, code in (("daemon", 0, 125), ("term", 2, 143)):
+        for name, signals, code in (("daemon", 0, 125), ("term", 2, 143), ("alarm", 0, 142)):
             with self.subTest(name):
                 leave = threading.Event()
                 got = []
                 told = threading.Event()
 
                 def script(c):
-                    c.frame(fake.STDOUT, b"ready")
+                    c.frame(fake.STDOUT, b"\x1b[?25lready")
                     if signals:
                         got.append(struct.unpack("<I", c.expect(fake.SIGNAL))[0])
                         told.set()
@@ -114,8 +122,12 @@ class Terminal(IsoctlCase):
                     os.kill(child, signal.SIGTERM)
                     self.assertTrue(told.wait(20))
                     os.kill(child, signal.SIGTERM)
+                elif name == "alarm":
+                    os.kill(child, signal.SIGALRM)
                 else:
                     leave.set()
+                if name != "alarm":  # that handler may not write
+                    shell.expect_exact("\x1b[?25h")
                 shell.expect_exact(f"code={code}")
                 self.assertEqual(termios.tcgetattr(shell.child_fd), before)
                 leave.set()
@@ -142,6 +154,52 @@ class Terminal(IsoctlCase):
         shell.sendline("fg; echo code=$?")
         shell.expect_exact("back")
         shell.expect_exact("code=4")
+
+    def test_continued_in_the_background(self):
+        """What the shell's line editor makes of the terminal meanwhile is not what is put back at the end."""
+        def script(c):
+            c.frame(fake.STDOUT, b"ready")
+            c.frame(fake.STOPPED, struct.pack("<I", signal.SIGTSTP))
+            c.expect(fake.CONTINUE)
+            c.frame(fake.EXIT, struct.pack("<II", fake.EXIT_CODE, 4))
+
+        self.serve(Run=lambda c, call: (c.reply({"event": "started", "session": fake.session()}), script(c)))
+        shell = pexpect.spawn("/bin/bash", ["--norc", "-i"], env={**self.environment, "PS1": "P>"}, cwd=self.folder,
+                              timeout=20)
+        self.addCleanup(shell.close)
+        shell.expect_exact("P>")
+        shell.sendline(f"{os.path.abspath(ISOCTL)} run -q -- x")
+        shell.expect_exact("Stopped")
+        shell.expect_exact("P>")  # the line editor has the terminal
+        with open(f"/proc/{shell.pid}/task/{shell.pid}/children") as children:
+            child = int(children.read())
+        os.kill(child, signal.SIGCONT)
+        deadline = time.monotonic() + 20
+        while state_of(child) != "T":
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.01)
+        shell.sendline("fg; echo code=$?")
+        shell.expect_exact("code=4")
+        shell.sendline("stty -a | tr ';' '\\n'; echo shown=$?")
+        shell.expect_exact("shown=0")
+        self.assertIn(b" icanon", shell.before)
+        self.assertIn(b" echo ", shell.before)
+
+    def test_end_while_output_waits_before_a_stop(self):
+        sent = threading.Event()
+
+        def script(c):
+            for _ in range(4):  # more than a terminal holds that nobody reads
+                c.frame(fake.STDOUT, b"x" * 50000)
+            c.frame(fake.STOPPED, struct.pack("<I", signal.SIGTSTP))
+            sent.set()
+            number = struct.unpack("<I", c.expect(fake.SIGNAL))[0]
+            c.frame(fake.EXIT, struct.pack("<II", fake.EXIT_SIGNAL, number))
+
+        child = self.spawn(script)
+        self.assertTrue(sent.wait(20))
+        os.kill(child.pid, signal.SIGTERM)
+        self.finish(child, 143)
 
     def test_much_output_is_complete(self):
         total = 4 << 20
