@@ -15,9 +15,11 @@
 #include "daemon/linux/seccomp_rules.h"
 #include "daemon/linux/seccomp_session.h"
 #include "daemon/monitor/etc_layer.h"
+#include "daemon/monitor/peer_home.h"
 
 /* While so many messages wait for isod-control, new clients wait too. */
 #define QUEUE_LONG 64
+#define REFUSAL_LOG_MS 1000
 
 static int find_user(const char *name, struct monitor_user *ret, struct error *e)
 {
@@ -98,6 +100,10 @@ static int make_files(struct monitor *m, struct error *e)
 	if (m->files.null < 0)
 		return error_set(e, ERROR_INTERNAL, errno, "null", "", "/dev/null: %s.", strerror(errno));
 	probe_kernel(batch.data, batch.len, &m->probe);
+	if (m->probe.landlock_abi > 0)
+		log_info("Landlock ABI %d is enforced in every session", m->probe.landlock_abi);
+	else
+		log_warning("no Landlock in this kernel that sessions can use: mounts and system call filters alone");
 	if (m->probe.unavailable.code != ERROR_NONE)
 		log_error("no session can be started: %s (%s)", m->probe.unavailable.message,
 			  m->probe.unavailable.step);
@@ -114,6 +120,17 @@ static int open_cgroups(struct monitor *m, struct error *e)
 	return 0;
 }
 
+/* Whoever is refused can try again without end: one line a second is enough to know. */
+static void warn_of_refusal(struct monitor *m, int r)
+{
+	uint64_t now = uv_now(&m->loop);
+
+	if (m->refused_ms != 0 && now < m->refused_ms + REFUSAL_LOG_MS)
+		return;
+	m->refused_ms = now;
+	log_warning("a connection was closed: %s", strerror(-r));
+}
+
 static void on_connection(struct listener *l, int fd)
 {
 	struct monitor *m = l->owner;
@@ -121,8 +138,15 @@ static void on_connection(struct listener *l, int fd)
 	const struct peer *peer;
 	int r = peers_add(&m->peers, fd, &peer);
 
+	if (r == 0) {
+		r = peer_home_check(fd, peer->pid);
+		if (r < 0)
+			peers_remove(&m->peers, peer->number);
+		if (r == -EPERM)
+			peer_home_refuse(fd);
+	}
 	if (r < 0) {
-		log_warning("a connection was closed: %s", strerror(-r));
+		warn_of_refusal(m, r);
 		fd_close(fd);
 		return;
 	}

@@ -2,6 +2,7 @@
 #define ISOD_MONITOR_H
 /* The whole of isod: one of these, made by main(), reached from every object. */
 #include <stdbool.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 #include <uv.h>
 
@@ -40,6 +41,7 @@ struct monitor {
 	struct monitor_files files;
 	struct cgroup_host cgroups;
 	struct probe probe;
+	rlim_t files_soft; /* RLIMIT_NOFILE as isod was started with */
 	struct listener listener;
 	struct peers peers;
 	struct control_link control;
@@ -48,6 +50,7 @@ struct monitor {
 	uv_signal_t interrupt;
 	uv_work_t sweep;
 	bool stopping;
+	uint64_t refused_ms; /* when a refused connection was last logged */
 	bool failed; /* isod ends with a non-zero status */
 };
 

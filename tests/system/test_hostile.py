@@ -79,3 +79,30 @@ def test_fifos_and_sockets_do_not_pass(isod, root_dir, kind):
             assert reply['error'] == 'org.isod.Refused', reply
     os.close(bad)
     os.close(null)
+
+
+CALL_ISOD = '''
+import socket, sys
+s = socket.socket(socket.AF_UNIX)
+s.connect(sys.argv[1])
+print(s.recv(4096).decode())
+'''
+
+
+@pytest.mark.parametrize('user', [USERS[0], 'root'])
+@pytest.mark.parametrize('how', [[], ['--nesting']])
+def test_isod_serves_nobody_in_a_session(isod, user, how):
+    """Whoever reaches isod could start a session with other rules; its socket may lie in any folder that is granted."""
+    r = isod.run('python3', '-c', CALL_ISOD, isod.socket, options=['--allow-read', isod.run_dir, *how], user=user,
+                 cwd='/srv' if user == 'root' else None)
+    assert r.rc == 0 and '"error":"org.isod.Refused"' in r.text and 'sandbox' in r.text, r
+    # A forked child that has ended when isod looks is nobody, whatever became of its connection.
+    r = isod.run('python3', '-c', 'import os, sys\nif os.fork() == 0:\n import socket\n s = socket.socket(socket.AF_UNIX)\n'
+                 ' s.connect(sys.argv[1]); s.send(b"{}\\0"); os._exit(0)\nos.wait()', isod.socket,
+                 options=['--allow-read', isod.run_dir, *how], user=user, cwd='/srv' if user == 'root' else None)
+    assert r.rc == 0 and isod.run('true').rc == 0, r
+
+
+def test_isod_serves_nobody_of_another_user_namespace(isod):
+    r = subprocess.run(['unshare', '-Ur', 'python3', '-c', CALL_ISOD, isod.socket], capture_output=True, timeout=60)
+    assert b'org.isod.Refused' in r.stdout, r
