@@ -20,6 +20,11 @@ struct gateway_listeners {
 /* rules, names, events, link must outlive the gateway. 0 or -errno. */
 int gateway_open(uv_loop_t *loop, const struct egress_rules *rules, struct names *names, struct events *events,
 		 struct link *link, const struct gateway_listeners *listeners, struct gateway **ret);
+/*
+ * The program has ended: connections go on until what it has sent was taken by the peers, for 2 s at most. Then,
+ * perhaps at once, calls done(), from where gateway_close() may be called; not called after gateway_close().
+ */
+void gateway_drain(struct gateway *g, void (*done)(void *data), void *data);
 /* Ends every connection; the audit events of those are sent. Freed once all handles are closed: run the loop after. */
 void gateway_close(struct gateway *g);
 

@@ -22,10 +22,11 @@
 /*
  * RUNNING   the program runs, or is about to. Everything may come.
  * EXITED    how it ended is known (.kind, .value). Output is still handed to the client; nothing new is asked of pid 1.
+ * DRAINING  what the program has sent into the network goes out; nothing else is waited for.
  * FLUSHING  client, pty, link and gateway are closed; only events go out.
  * CLOSED    every handle is closing; the loop runs out.
  */
-enum state { RUNNING, EXITED, FLUSHING, CLOSED };
+enum state { RUNNING, EXITED, DRAINING, FLUSHING, CLOSED };
 
 struct session {
 	enum state state;
@@ -84,14 +85,27 @@ static void wind_up(struct session *s)
 	s->pty = NULL;
 }
 
-static void finish(struct session *s)
+static void on_drained(void *data)
 {
-	if (s->state >= FLUSHING)
-		return;
+	struct session *s = data;
+
 	s->state = FLUSHING;
 	wind_up(s);
 	events_status(control_events(s->control), SESSION_EXITED, s->kind, s->value);
 	uv_timer_start(&s->timer, on_flush_timeout, GRACE, 0);
+}
+
+static void finish(struct session *s)
+{
+	if (s->state >= DRAINING)
+		return;
+	s->state = DRAINING;
+	uv_timer_stop(&s->timer);
+	/* An end by force waits for nothing. */
+	if (s->gateway && !s->ending_kind)
+		gateway_drain(s->gateway, on_drained, s);
+	else
+		on_drained(s);
 }
 
 /* isod-control is gone: the session must not outlive it. */

@@ -284,6 +284,29 @@ def test_answers_are_whole_when_the_server_closes_first(isod, size):
         server.close()
 
 
+def test_what_a_program_sent_before_its_end_arrives(isod):
+    server = socket.create_server(('127.0.0.77', 8078))
+    got = []
+
+    def serve():
+        c, _a = server.accept()
+        with c:
+            while data := c.recv(1 << 16):
+                got.append(data)
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    try:
+        r = isod.run('/usr/bin/python3', '-c', 'import os, socket; s = socket.create_connection(("ok.example", 8078)); '
+                     's.sendall(b"z" * (1 << 20)); os._exit(3)', options=['--allow-domain', 'ok.example:8078'])
+        assert r.rc == 3, r
+        thread.join(20)
+        assert sum(map(len, got)) == 1 << 20
+        connection = [e for e in isod.audit(isod.last_session()['id']) if e['event'] == 'connection']
+        assert [e['bytesUp'] for e in connection] == [1 << 20], connection
+    finally:
+        server.close()
+
+
 def test_bulk(isod, web, ca):
     with open(os.path.join(web.dir, 'www/big'), 'rb') as f:
         import hashlib

@@ -36,8 +36,7 @@ int capture_original_target(int fd, int family, uint8_t ret_address[16], uint16_
 	return 0;
 }
 
-/* Fills c->target and c->verdict. */
-static void judge(struct connection *c, int family)
+void capture_judge(struct connection *c, int family)
 {
 	struct gateway *g = c->gateway;
 	uint8_t address[16];
@@ -73,7 +72,7 @@ void capture_start(struct connection *c, int family)
 	c->captured = c->bound = true;
 	c->answer = ANSWER_RESET;
 	c->state = CONNECTION_PEEK;
-	judge(c, family);
+	capture_judge(c, family);
 	audit_begin(c, VIA_CAPTURE);
 	if (c->target.port == 80 || c->target.port == 443) {
 		connection_start(c, CONNECTION_PEEK);

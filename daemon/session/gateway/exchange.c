@@ -15,7 +15,7 @@ struct exchange {
 	struct buffer reply; /* the part of the reply's head that has come */
 	bool is_head;        /* the method: a reply to HEAD has no body */
 	bool websocket;      /* asked for */
-	bool may_repeat;     /* no body, and an upstream connection that was used before */
+	bool may_repeat;     /* safe, no body, and an upstream connection that was used before */
 	bool reply_begun;    /* the final head has been passed on */
 	bool close_client;   /* after this response */
 	bool close_upstream;
@@ -89,6 +89,12 @@ static int build_head(struct connection *c, const struct http_head *head, const 
 	return r;
 }
 
+/* RFC 9110 9.2.2: a proxy must not send any other request twice on its own. */
+static bool is_safe(struct http_slice method)
+{
+	return http_slice_is(method, "GET") || http_slice_is(method, "HEAD") || http_slice_is(method, "OPTIONS");
+}
+
 bool exchange_begin(struct connection *c, const struct http_head *head, const struct http_facts *facts,
 		    struct http_slice path, const struct http_slice *host, size_t head_len)
 {
@@ -111,7 +117,7 @@ bool exchange_begin(struct connection *c, const struct http_head *head, const st
 	buffer_consume(&c->in, head_len + (size_t)n);
 	c->in_looked = 0;
 	if (c->upstream.fd >= 0 && !c->upstream.peer_shut) {
-		x->may_repeat = facts->body == HTTP_BODY_NONE;
+		x->may_repeat = facts->body == HTTP_BODY_NONE && is_safe(head->method);
 		return send_request(c);
 	}
 	connection_close_upstream(c);

@@ -29,6 +29,8 @@ static void serve(struct listener *l, int fd, const struct sockaddr *peer)
 		return;
 	if (g->n_connections > LIMIT_SESSION_CONNECTIONS) {
 		c->answer = l->captures ? ANSWER_RESET : ANSWER_HTTP;
+		if (l->captures)
+			capture_judge(c, l->family);
 		audit_begin(c, l->captures ? VIA_CAPTURE : VIA_HTTP);
 		if (refuse(c, EGRESS_LIMIT))
 			connection_step(c);
@@ -70,6 +72,13 @@ static void on_listener(struct watch *w)
 		return;
 	}
 	poller_again(&g->poller, w);
+}
+
+void gateway_accept(struct gateway *g)
+{
+	for (int i = 0; i < LISTENER_COUNT_GATEWAY; i++)
+		if (g->listeners[i].watch.fd >= 0)
+			on_listener(&g->listeners[i].watch);
 }
 
 static void part_closed(struct gateway *g)
@@ -144,6 +153,8 @@ void gateway_close(struct gateway *g)
 {
 	struct connection *c;
 
+	deadline_clear(&g->deadlines, &g->drain.look);
+	deadline_clear(&g->deadlines, &g->drain.limit);
 	for (int i = 0; i < LISTENER_COUNT_GATEWAY; i++) {
 		deadline_clear(&g->deadlines, &g->listeners[i].retry);
 		poller_close_watch(&g->poller, &g->listeners[i].watch);

@@ -24,6 +24,14 @@ struct listener {
 	bool captures;
 };
 
+/* After the program's end, until all has arrived (drain.c). */
+struct drain {
+	struct deadline look;
+	struct deadline limit;
+	void (*done)(void *data);
+	void *data;
+};
+
 struct gateway {
 	uv_loop_t *loop;
 	const struct egress_rules *rules;
@@ -34,6 +42,7 @@ struct gateway {
 	struct poller poller;
 	struct deadlines deadlines;
 	struct resolver resolver;
+	struct drain drain;
 	struct listener listeners[LISTENER_COUNT_GATEWAY];
 	struct connection_list connections;
 	unsigned n_connections; /* with a socket */
@@ -41,5 +50,8 @@ struct gateway {
 	struct buffer out;           /* heads are built here */
 	char scratch[RELAY_SCRATCH]; /* bytes under way, within one callback */
 };
+
+/* Takes on what waits at the listeners. */
+void gateway_accept(struct gateway *g);
 
 #endif

@@ -186,6 +186,15 @@ ssize_t http_head_request(const char *data, size_t len, struct http_head *ret)
 	return scan_head(data, len, scan_request_line, ret);
 }
 
+ssize_t http_head_request_line(const char *data, size_t len, struct http_head *ret)
+{
+	struct scanner s = { data, data + (len > LIMIT_HTTP_HEAD ? LIMIT_HTTP_HEAD : len) };
+	int r = scan_request_line(&s, ret);
+
+	ret->n_headers = 0;
+	return r > 0 ? s.at - data : r;
+}
+
 ssize_t http_head_response(const char *data, size_t len, struct http_head *ret)
 {
 	return scan_head(data, len, scan_status_line, ret);

@@ -40,6 +40,8 @@ struct http_head {
  * LIMIT_HTTP_HEAD or LIMIT_HTTP_HEADERS.
  */
 ssize_t http_head_request(const char *data, size_t len, struct http_head *ret);
+/* The first line alone, where what follows is malformed or not there yet: its length, 0 or -errno as above. */
+ssize_t http_head_request_line(const char *data, size_t len, struct http_head *ret);
 ssize_t http_head_response(const char *data, size_t len, struct http_head *ret);
 
 /*

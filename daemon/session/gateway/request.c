@@ -182,14 +182,35 @@ static bool absolute_request(struct connection *c, struct request *q)
 	return exchange_begin(c, &q->head, &q->facts, q->path, NULL, q->len);
 }
 
-/* A head that cannot be understood belongs to no target, unless there is only one. */
+/* For the audit and the answer only: where a request whose head is malformed wanted to go, if its first line tells. */
+static uint32_t read_target(const struct connection *c, struct target *ret)
+{
+	struct http_slice authority, path;
+	struct http_head head;
+	bool connect;
+
+	*ret = (struct target){ 0 };
+	if (http_head_request_line(c->in.data, c->in.len, &head) <= 0)
+		return VIA_HTTP;
+	connect = http_slice_is(head.method, "CONNECT");
+	if (connect)
+		target_parse(head.target.at, head.target.len, 0, ret);
+	else if (split_absolute(head.target, &authority, &path) == 0)
+		target_parse(authority.at, authority.len, 80, ret);
+	return connect ? VIA_CONNECT : VIA_HTTP;
+}
+
+/* A head that cannot be understood is for no target of before, unless there is only one. */
 static bool malformed(struct connection *c, ssize_t error)
 {
+	uint32_t via = via_of(c);
+
 	if (!c->bound) {
 		audit_end(c, EGRESS_ALLOWED);
-		c->target = (struct target){ 0 };
+		c->verdict.rule = EGRESS_NO_RULE;
+		via = read_target(c, &c->target);
 	}
-	audit_begin(c, via_of(c));
+	audit_begin(c, via);
 	if (c->bound && !c->verdict.allowed)
 		return refuse(c, c->verdict.reason);
 	if (error == -EPROTONOSUPPORT)

@@ -146,9 +146,100 @@ static void test_tunnel(void **state)
 	fd_close(server);
 }
 
+/* A tunnel to a server that reads nothing yet, filled until nothing more goes in; then the program is gone. Returns how
+ * much was sent. */
+static size_t fill_and_exit(struct driver *d, int server, uint16_t port, int *ret_peer)
+{
+	static char out[65536];
+	struct link_message m = { .type = LINK_EXITED, .kind = EXIT_KIND_CODE };
+	/* A socket that takes nothing for so long is full, as is everything behind it. */
+	const struct timeval full = { .tv_usec = 200000 };
+	int client = connect_proxy(d);
+	size_t sent = 0;
+	ssize_t n;
+
+	assert_int_equal(request_tunnel(client, "pinned.example", port), 200);
+	*ret_peer = accept(server, NULL, NULL);
+	assert_true(*ret_peer >= 0);
+	memset(out, 0xb2, sizeof(out));
+	/* The first bytes of a client are looked at before any goes out: let them be through. */
+	assert_int_equal(send(client, out, 1, 0), 1);
+	assert_int_equal(recv(*ret_peer, out + 1, 1, 0), 1);
+	assert_int_equal(setsockopt(client, SOL_SOCKET, SO_SNDTIMEO, &full, sizeof(full)), 0);
+	while ((n = send(client, out, sizeof(out), 0)) > 0)
+		sent += (size_t)n;
+	fd_close(client);
+	driver_link_send(d, &m, -1);
+	d->link = fd_close(d->link);
+	return sent;
+}
+
+static void start_with_server(struct driver *d, int *ret_server, uint16_t *ret_port)
+{
+	*ret_server = make_server(ret_port);
+	rule_list[0] = (struct egress_rule){ .kind = EGRESS_RULE_HOST, .name = "pinned.example", .port = *ret_port };
+	pin.addresses[0].family = AF_INET;
+	memcpy(pin.addresses[0].address, "\177\0\0\1", 4);
+	driver_start(d, &rules, 0);
+	driver_listen(d);
+}
+
+static void test_last_bytes_arrive(void **state)
+{
+	static char in[65536];
+	struct driver d;
+	union driver_event e;
+	uint16_t port;
+	int server, peer;
+	size_t sent, got = 0;
+	ssize_t n;
+
+	(void)state;
+	start_with_server(&d, &server, &port);
+	sent = fill_and_exit(&d, server, port, &peer);
+	while ((n = recv(peer, in, sizeof(in), 0)) > 0)
+		got += (size_t)n;
+	assert_int_equal(n, 0);
+	assert_int_equal(got, sent);
+	fd_close(peer);
+	assert_int_equal(driver_event(&d, &e), SESSION_CONNECTION);
+	assert_int_equal(e.connection.bytes_up, sent + 1);
+	assert_int_equal(driver_event(&d, &e), SESSION_EXITED);
+	assert_int_equal(driver_wait(&d), 0);
+	fd_close(server);
+}
+
+/* A server that never reads holds the end of the session up only for a while, and one by force not at all. */
+static void test_end_does_not_wait_for_ever(void **state)
+{
+	for (int forced = 0; forced < 2; forced++) {
+		struct driver d;
+		union driver_event e;
+		uint16_t port;
+		int server, peer;
+		size_t sent;
+
+		(void)state;
+		start_with_server(&d, &server, &port);
+		if (forced)
+			driver_control_send(&d, SESSION_ENDING, EXIT_KIND_SIGNAL, 9, -1);
+		sent = fill_and_exit(&d, server, port, &peer);
+		assert_int_equal(driver_event(&d, &e), SESSION_CONNECTION);
+		assert_true(e.connection.bytes_up < sent);
+		assert_int_equal(driver_event(&d, &e), SESSION_EXITED);
+		assert_int_equal(driver_wait(&d), 0);
+		fd_close(peer);
+		fd_close(server);
+	}
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_tunnel) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_tunnel),
+		cmocka_unit_test(test_last_bytes_arrive),
+		cmocka_unit_test(test_end_does_not_wait_for_ever),
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -117,6 +117,27 @@ static void test_upstream_closed_between_requests(void **state)
 	check_event("ok.example", EGRESS_ALLOWED, 5);
 }
 
+/* The same with a request that may have done something: it is not sent twice. */
+static void test_post_is_not_repeated(void **state)
+{
+	int c = rig_proxy(), u;
+
+	(void)state;
+	rig_send_text(c, "GET http://ok.example/ HTTP/1.1\r\nHost: ok.example\r\n\r\n");
+	u = rig_accept(ok80);
+	rig_expect(u, "\r\n\r\n");
+	rig_send_text(u, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+	expect_exactly(c, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+	rig_send_text(c, "POST http://ok.example/pay HTTP/1.1\r\nHost: ok.example\r\n\r\n");
+	rig_expect(u, "/pay");
+	close(u);
+	rig_expect(c, "HTTP/1.1 502 ");
+	assert_true(rig_is_quiet(ok80));
+	close(c);
+	check_event("ok.example", EGRESS_ALLOWED, 1);
+	check_event("ok.example", EGRESS_UNREACHABLE, 1);
+}
+
 /* What the client smuggles behind a body is a request like any other. */
 static void test_smuggled(void **state)
 {
@@ -404,6 +425,7 @@ int main(void)
 		cmocka_unit_test_setup(test_several_hosts, rig_forget),
 		cmocka_unit_test_setup(test_keep_alive, rig_forget),
 		cmocka_unit_test_setup(test_upstream_closed_between_requests, rig_forget),
+		cmocka_unit_test_setup(test_post_is_not_repeated, rig_forget),
 		cmocka_unit_test_setup(test_smuggled, rig_forget),
 		cmocka_unit_test_setup(test_bad_chunk_later, rig_forget),
 		cmocka_unit_test_setup(test_hop_by_hop, rig_forget),

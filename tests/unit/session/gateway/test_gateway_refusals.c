@@ -165,6 +165,38 @@ static void test_at_proxy_in_pieces(void **state)
 	assert_true(nothing_went_out());
 }
 
+/* A head that is malformed behind its first line: the audit says where it was for. */
+static void test_malformed_is_told_with_its_target(void **state)
+{
+	static const struct {
+		const char *sent, *name;
+		uint16_t port;
+		uint32_t via;
+	} cases[] = {
+		{ "GET http://ok.example:81/" H11 "A : b\r\n\r\n", "ok.example", 81, VIA_HTTP },
+		{ "GET http://OK.example/" H11 OK_HOST "Host: b\r\n\r\n", "ok.example", 80, VIA_HTTP },
+		{ "CONNECT ok.example:443" H11 "Content-Length: 5\r\n\r\n", "ok.example", 443, VIA_CONNECT },
+		{ "CONNECT [::1]:443" H11 "A\r\n\r\n", "::1", 443, VIA_CONNECT },
+		{ "GET http://ok.example/\n\n", "", 0, VIA_HTTP },
+		{ "GET /" H11 "A\r\n\r\n", "", 0, VIA_HTTP },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		int c = rig_proxy();
+		struct session_connection e;
+
+		rig_send_text(c, cases[i].sent);
+		rig_expect(c, "HTTP/1.1 400 ");
+		close(c);
+		e = rig_event();
+		assert_int_equal(e.reason, EGRESS_BAD_HTTP);
+		assert_string_equal(e.name, cases[i].name);
+		assert_int_equal(e.port, cases[i].port);
+		assert_int_equal(e.via, cases[i].via);
+	}
+}
+
 static void test_tls_to_proxy(void **state)
 {
 	static uint8_t hello[HELLO_MAX];
@@ -333,6 +365,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_at_proxy, rig_forget),
 		cmocka_unit_test_setup(test_at_proxy_in_pieces, rig_forget),
+		cmocka_unit_test_setup(test_malformed_is_told_with_its_target, rig_forget),
 		cmocka_unit_test_setup(test_tls_to_proxy, rig_forget),
 		cmocka_unit_test_setup(test_captured_http, rig_forget),
 		cmocka_unit_test_setup(test_captured_other_ports, rig_forget),
