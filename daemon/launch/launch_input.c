@@ -99,7 +99,7 @@ int launch_input_context(struct launch *l, struct error *e)
 	if (len < sizeof(*c) || c->size != len || c->n_groups > LIMIT_GROUPS ||
 	    c->size != sizeof(*c) + c->n_groups * sizeof(uint32_t) || c->n_cgroups > LAUNCH_CGROUPS_MAX)
 		return error_set(e, ERROR_INTERNAL, EBADMSG, NULL, NULL, "The launcher's context has the wrong size.");
-	if (c->net_uid == 0 || c->net_gid == 0 || c->net_uid == c->uid)
+	if (c->net_uid == 0 || c->net_gid == 0 || c->net_uid == c->uid || c->net_gid == c->gid)
 		return error_set(e, ERROR_INTERNAL, EINVAL, NULL, NULL,
 				 "The sandbox's own user must be neither root nor the caller.");
 	l->context = c;
@@ -129,8 +129,8 @@ int launch_input_plan(struct launch *l, struct error *e)
 
 int launch_input_filters(struct launch *l, struct error *e)
 {
-	const void *data;
-	size_t len;
+	const void *data = NULL;
+	size_t len = 0;
 	int r = fd_sealed_map(LAUNCH_FD_RULESET, RULESET_MAX, &l->ruleset, &l->ruleset_len);
 
 	if (r == 0)
@@ -165,5 +165,7 @@ int launch_input_limits(struct launch *l, struct error *e)
 		return -errno;
 	raised = l->nofile;
 	raised.rlim_cur = raised.rlim_max;
+	if (l->context->files_soft < l->nofile.rlim_max)
+		l->nofile.rlim_cur = l->context->files_soft;
 	return setrlimit(RLIMIT_NOFILE, &raised) < 0 ? -errno : 0;
 }

@@ -114,7 +114,7 @@ static unsigned hand_down(int dir, const char *tag)
 	_cleanup_free_ char *offered = NULL;
 	unsigned provides = CGROUP_UNIFIED;
 
-	if (read_text(dir, "cgroup.controllers", &offered) < 0)
+	if (read_text(dir, "cgroup.controllers", &offered) < 0 || !offered)
 		return provides;
 	for (size_t i = 0; i < ARRAY_SIZE(controllers); i++) {
 		int r;
