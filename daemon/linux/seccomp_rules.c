@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
@@ -115,6 +116,21 @@ static const struct sock_filter personality_block[] = {
 	FAIL(EPERM),
 };
 
+/*
+ * pid 1 of the session has the program's effective uid, which is all that the scheduler's calls ask for. It is named by
+ * its number or its group's, both 1, or together with all of its real uid.
+ */
+static const struct sock_filter schedule_block[] = {
+	LOAD_ARG(0),
+	IF_EQUAL(1, 0, 1),
+	FAIL(EPERM),
+	ALLOW,
+};
+
+static const struct sock_filter priority_block[] = {
+	LOAD_ARG(1), ALLOW_IF(0), IF_EQUAL(1, 2, 0), LOAD_ARG(0), IF_EQUAL(PRIO_USER, 0, 1), FAIL(EPERM), ALLOW,
+};
+
 /* glibc takes ENOSYS as "use clone". */
 static const struct sock_filter clone3_block[] = { FAIL(ENOSYS) };
 
@@ -135,6 +151,11 @@ static const struct {
 	{ "clone3", BLOCK(clone3_block), BLOCK(allow_block) },
 	{ "unshare", BLOCK(unshare_block), BLOCK(allow_block) },
 	{ "personality", BLOCK(personality_block), BLOCK(personality_block) },
+	{ "sched_setaffinity", BLOCK(schedule_block), BLOCK(schedule_block) },
+	{ "sched_setattr", BLOCK(schedule_block), BLOCK(schedule_block) },
+	{ "sched_setparam", BLOCK(schedule_block), BLOCK(schedule_block) },
+	{ "sched_setscheduler", BLOCK(schedule_block), BLOCK(schedule_block) },
+	{ "setpriority", BLOCK(priority_block), BLOCK(priority_block) },
 };
 
 /* Negative where this architecture has no such call. */

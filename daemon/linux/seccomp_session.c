@@ -4,6 +4,9 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <seccomp.h>
+#include <linux/sockios.h>
+#include <stdint.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 
@@ -33,8 +36,6 @@ static const int allowed[] = {
 	SCMP_SYS(writev),
 	SCMP_SYS(close),
 	SCMP_SYS(lseek),
-	SCMP_SYS(fcntl),
-	SCMP_SYS(ioctl),
 	SCMP_SYS(dup),
 	SCMP_SYS(splice),
 	SCMP_SYS(tee),
@@ -113,6 +114,13 @@ static const int fatal[] = {
 	SCMP_SYS(io_uring_setup),
 };
 
+/* Not F_SETOWN, FIOSETOWN and their kin: by them a descriptor sends signals of choice to other processes of isod-net.
+ */
+static const int fcntl_commands[] = {
+	F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_GETPIPE_SZ, F_SETPIPE_SZ, F_GET_SEALS,
+};
+static const unsigned ioctl_requests[] = { FIONBIO, FIOCLEX, FIONREAD, SIOCOUTQ, TIOCSWINSZ, TIOCGWINSZ, TCGETS };
+
 /* The families that name resolution and dialling need. */
 static const int families[] = { AF_UNIX, AF_INET, AF_INET6, AF_NETLINK };
 
@@ -134,6 +142,12 @@ static int add_conditions(scmp_filter_ctx f)
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(families); i++)
 		r = seccomp_rule_add(f, SCMP_ACT_ALLOW, SCMP_SYS(socket), 1,
 				     SCMP_A0(SCMP_CMP_EQ, (unsigned)families[i]));
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(fcntl_commands); i++)
+		r = seccomp_rule_add(f, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1,
+				     SCMP_A1(SCMP_CMP_MASKED_EQ, UINT32_MAX, (unsigned)fcntl_commands[i]));
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(ioctl_requests); i++)
+		r = seccomp_rule_add(f, SCMP_ACT_ALLOW, SCMP_SYS(ioctl), 1,
+				     SCMP_A1(SCMP_CMP_MASKED_EQ, UINT32_MAX, ioctl_requests[i]));
 	/* getrlimit() of this process, never a change */
 	if (r == 0)
 		r = seccomp_rule_add(f, SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), 2, SCMP_A0(SCMP_CMP_EQ, 0),

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -40,6 +41,31 @@ static const char *limit(void)
 		return "its limits were read";
 	none.rlim_cur = none.rlim_max = 3;
 	return REFUSED(prlimit(1, RLIMIT_NOFILE, &none, NULL)) ? NULL : "its limits were set";
+}
+
+static const char *schedule(void)
+{
+	struct sched_param none = { 0 };
+	uint64_t mask[16] = { 1 };
+	struct {
+		uint32_t size, policy;
+		uint64_t flags;
+		int32_t nice;
+		uint32_t priority;
+		uint64_t times[3];
+	} attributes = { .size = sizeof(attributes) };
+
+	if (!REFUSED(setpriority(PRIO_PROCESS, 1, 19)) || !REFUSED(setpriority(PRIO_PGRP, 1, 19)))
+		return "its priority was set";
+	/* By its real uid, whichever of the low ones that is. */
+	for (unsigned uid = 1; uid < 1000; uid++)
+		if (uid != getuid() && !REFUSED(setpriority(PRIO_USER, uid, 19)))
+			return "its priority was set with that of its uid";
+	if (!REFUSED(syscall(SYS_sched_setaffinity, 1, sizeof(mask), mask)))
+		return "its processors were set";
+	if (!REFUSED(syscall(SYS_sched_setparam, 1, &none)) || !REFUSED(syscall(SYS_sched_setattr, 1, &attributes, 0)))
+		return "its scheduling was set";
+	return REFUSED(syscall(SYS_sched_setscheduler, 1, SCHED_OTHER, &none)) ? NULL : "its policy was set";
 }
 
 static const char *memory(void)
@@ -143,6 +169,7 @@ const struct attempt attempts_processes[] = {
 	{ "kcmp", compare, false },
 	{ "kill-pid1", signals, false },
 	{ "prlimit-pid1", limit, false },
+	{ "schedule-pid1", schedule, false },
 	{ "memory-pid1", memory, false },
 	{ "pidfd-pid1", descriptors, false },
 	{ "proc-files-pid1", proc_files, false },

@@ -1,5 +1,7 @@
 /* The filter: every number by a small interpreter, the dangerous ones for real in a child. */
+#include <asm/sockios.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/netlink.h>
@@ -15,6 +17,7 @@
 #include <sys/ioctl.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -22,7 +25,9 @@
 
 #include <cmocka.h>
 
+#include "base/cleanup.h"
 #include "daemon/linux/seccomp_rules.h"
+#include "daemon/linux/seccomp_session.h"
 
 #define ALLOW SECCOMP_RET_ALLOW
 #define FAIL(e) (SECCOMP_RET_ERRNO | (e))
@@ -226,6 +231,62 @@ static void test_namespaces(void **state)
 	assert_int_equal(verdict(&plain, SYS_personality, READ_IMPLIES_EXEC, 0, 0), FAIL(EPERM));
 }
 
+/* Of pid 1 nothing may be set, however it is named; of itself and its children everything. */
+static void test_scheduling(void **state)
+{
+	static const int calls[] = { SYS_sched_setaffinity, SYS_sched_setattr, SYS_sched_setparam,
+				     SYS_sched_setscheduler };
+	const struct buffer *const filters[] = { &plain, &nested };
+
+	for (unsigned f = 0; f < 2; f++) {
+		for (unsigned i = 0; i < 4; i++) {
+			assert_int_equal(verdict(filters[f], calls[i], 0, 1, 1), ALLOW);
+			assert_int_equal(verdict(filters[f], calls[i], 2, 1, 1), ALLOW);
+			assert_int_equal(verdict(filters[f], calls[i], HIGH | 1, 0, 0), FAIL(EPERM));
+		}
+		assert_int_equal(verdict(filters[f], SYS_setpriority, PRIO_PROCESS, 0, 1), ALLOW);
+		assert_int_equal(verdict(filters[f], SYS_setpriority, PRIO_PROCESS, 2, 1), ALLOW);
+		assert_int_equal(verdict(filters[f], SYS_setpriority, PRIO_PGRP, 0, 1), ALLOW);
+		assert_int_equal(verdict(filters[f], SYS_setpriority, PRIO_USER, 0, 1), ALLOW);
+		assert_int_equal(verdict(filters[f], SYS_setpriority, PRIO_PROCESS, HIGH | 1, 0), FAIL(EPERM));
+		assert_int_equal(verdict(filters[f], SYS_setpriority, PRIO_PGRP, 1, 0), FAIL(EPERM));
+		assert_int_equal(verdict(filters[f], SYS_setpriority, HIGH | PRIO_USER, 999, 0), FAIL(EPERM));
+	}
+}
+
+/* isod-session shares its uid with its like and with every pid 1: no signal of its choice may reach them. */
+static void test_session_sends_no_signals(void **state)
+{
+	static const int calls[] = { SYS_kill,
+				     SYS_tkill,
+				     SYS_tgkill,
+				     SYS_rt_sigqueueinfo,
+				     SYS_rt_tgsigqueueinfo,
+				     SYS_pidfd_open,
+				     SYS_pidfd_send_signal,
+				     SYS_timer_create,
+				     SYS_mq_notify,
+				     SYS_setpriority,
+				     SYS_sched_setaffinity };
+	static const int commands[] = { F_SETOWN, F_SETOWN_EX, F_SETSIG, F_SETLEASE, F_NOTIFY };
+	static const unsigned requests[] = { FIOSETOWN, SIOCSPGRP, FIOASYNC, TIOCSTI };
+	_cleanup_buffer_ struct buffer session = BUFFER_INIT(SECCOMP_RULES_MAX);
+
+	assert_int_equal(seccomp_session_build(&session), 0);
+	for (unsigned i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+		assert_int_equal(verdict(&session, calls[i], 0, 0, 0), FAIL(ENOSYS));
+	for (unsigned i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+		for (unsigned h = 0; h < 2; h++)
+			assert_int_equal(verdict(&session, SYS_fcntl, 3, (h ? HIGH : 0) | (unsigned)commands[i], 1),
+					 FAIL(ENOSYS));
+	for (unsigned i = 0; i < sizeof(requests) / sizeof(requests[0]); i++)
+		for (unsigned h = 0; h < 2; h++)
+			assert_int_equal(verdict(&session, SYS_ioctl, 3, (h ? HIGH : 0) | requests[i], 1),
+					 FAIL(ENOSYS));
+	assert_int_equal(verdict(&session, SYS_fcntl, 3, F_SETFL, O_NONBLOCK), ALLOW);
+	assert_int_equal(verdict(&session, SYS_ioctl, 3, FIONBIO, 0), ALLOW);
+}
+
 static int install_and_try(const struct buffer *b)
 {
 	struct sock_fprog program = { b->len / sizeof(struct sock_filter), (void *)b->data };
@@ -314,6 +375,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_sockets),
 		cmocka_unit_test(test_ioctl),
 		cmocka_unit_test(test_namespaces),
+		cmocka_unit_test(test_scheduling),
+		cmocka_unit_test(test_session_sends_no_signals),
 		cmocka_unit_test(test_for_real),
 #if defined(__x86_64__)
 		cmocka_unit_test(test_i386_for_real),
