@@ -1,6 +1,7 @@
 /* isoctl run: collects what the session is to be, as the user, and hands it to one of the two ways of running it. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "client/command.h"
@@ -89,6 +90,15 @@ static int collect(struct request *q, const struct run_options *o, struct error 
 	return r;
 }
 
+/* The system call that reads it sets it. */
+static mode_t own_umask(void)
+{
+	mode_t mask = umask(077);
+
+	umask(mask);
+	return mask;
+}
+
 static void write_request(struct json_writer *w, const struct request *q, const struct run_options *o, bool terminal,
 			  char **argv)
 {
@@ -110,6 +120,7 @@ static void write_request(struct json_writer *w, const struct request *q, const 
 		json_write_member_integer(w, "columns", columns);
 		json_write_object_end(w);
 	}
+	json_write_member_integer(w, "umask", own_umask());
 	if (o->name)
 		json_write_member_string(w, "name", o->name);
 }

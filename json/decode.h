@@ -19,7 +19,7 @@ enum json_field_type {
 	JSON_FIELD_BYTES,        /* const char *: json/bytes.h, at most max bytes */
 	JSON_FIELD_BYTES_ARRAY,  /* struct json_strings */
 	JSON_FIELD_STRING_ARRAY, /* struct json_strings */
-	JSON_FIELD_OBJECT,       /* nested struct, by .schema; presence in the bool at .present_offset if that is set */
+	JSON_FIELD_OBJECT,       /* nested struct, by .schema */
 	JSON_FIELD_OBJECT_ARRAY, /* struct json_objects of .schema->size each, at most max */
 	JSON_FIELD_ANY,          /* const struct json_value * */
 };

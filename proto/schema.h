@@ -41,6 +41,8 @@ struct run_parameters {
 	struct json_objects policies; /* struct schema_policy */
 	struct schema_terminal terminal;
 	bool has_terminal;
+	int64_t umask; /* 0..0777 */
+	bool has_umask;
 	const char *name; /* or NULL */
 };
 

@@ -11,6 +11,9 @@
 /* MAX_ARG_STRLEN of the kernel (32 pages of 4 KiB), its NUL included. */
 #define ARGUMENT_MAX 131072
 
+/* Where the client names none. */
+#define UMASK_DEFAULT 022
+
 /* The same for every session, since /etc/hosts of the view, which isod makes once, resolves it. */
 #define VIEW_HOSTNAME "isod"
 
@@ -87,6 +90,7 @@ int plan_build(const struct plan_input *in, struct plan_built *ret, struct error
 	ret->plan.id = in->id;
 	ret->plan.hostname = VIEW_HOSTNAME;
 	ret->plan.cwd = in->run->cwd;
+	ret->plan.umask = in->run->has_umask ? (uint32_t)in->run->umask : UMASK_DEFAULT;
 	build_flags(in, ret);
 	r = build_argv(in, ret, e);
 	if (r == 0)

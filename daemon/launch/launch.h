@@ -47,7 +47,7 @@ struct launch {
 	size_t filter_len; /* instructions */
 
 	/* outer */
-	struct rlimit nofile;      /* as inherited; raised meanwhile, since every source is a descriptor */
+	struct rlimit nofile;      /* the program's; raised meanwhile, since every source is a descriptor */
 	struct launch_tree *trees; /* one for each mount of the plan */
 	gid_t project_gid;         /* the one supplementary group kept, where has_project_gid */
 	bool has_project_gid;

@@ -13,7 +13,7 @@ int launch_input_plan(struct launch *l, struct error *e);
 int launch_input_filters(struct launch *l, struct error *e);
 /* Enters the session's cgroups and closes their descriptors. */
 int launch_input_cgroups(struct launch *l, struct error *e);
-/* Raises the soft limit of open files; the program gets the old one back. */
+/* Raises the soft limit of open files; the program gets that of the context. */
 int launch_input_limits(struct launch *l, struct error *e);
 
 #endif

@@ -77,7 +77,7 @@ static int set_limits(struct launch *l, struct error *e)
 {
 	struct rlimit no_core = { 0, 0 };
 
-	umask(022);
+	umask(l->plan.umask);
 	if (setrlimit(RLIMIT_NOFILE, &l->nofile) < 0 || setrlimit(RLIMIT_CORE, &no_core) < 0)
 		return -errno;
 	return 0;

@@ -13,10 +13,11 @@
 #include "daemon/monitor/monitor.h"
 #include "isod_config.h"
 
-/* Nothing that a caller left open or set up may reach a helper. */
-static int tidy_process(void)
+/* Nothing that a caller left open or set up may reach a helper. *ret_files: the soft limit before it is raised. */
+static int tidy_process(rlim_t *ret_files)
 {
 	struct rlimit files;
+	sigset_t none;
 	int fd;
 
 	do
@@ -26,9 +27,12 @@ static int tidy_process(void)
 		return -errno;
 	close(fd);
 	umask(077);
-	signal(SIGPIPE, SIG_IGN);
-	if (getrlimit(RLIMIT_NOFILE, &files) < 0)
+	sigemptyset(&none);
+	/* An ignored SIGCHLD is inherited, and children would then leave nothing to wait for. */
+	if (signal(SIGCHLD, SIG_DFL) == SIG_ERR || signal(SIGPIPE, SIG_IGN) == SIG_ERR ||
+	    sigprocmask(SIG_SETMASK, &none, NULL) < 0 || getrlimit(RLIMIT_NOFILE, &files) < 0)
 		return -errno;
+	*ret_files = files.rlim_cur;
 	files.rlim_cur = files.rlim_max;
 	return setrlimit(RLIMIT_NOFILE, &files) < 0 ? -errno : 0;
 }
@@ -45,6 +49,7 @@ int main(int argc, char *argv[])
 	struct options options;
 	struct error e = ERROR_INIT;
 	char complaint[256];
+	rlim_t files = 0;
 	int r;
 
 	log_open("isod", LOG_LEVEL_INFO);
@@ -61,12 +66,13 @@ int main(int argc, char *argv[])
 		log_error("isod must be started by root.");
 		return 1;
 	}
-	r = tidy_process();
+	r = tidy_process(&files);
 	if (r < 0) {
 		log_error("isod cannot set itself up: %s", strerror(-r));
 		return 1;
 	}
 	r = monitor_open(&monitor, &options, &e);
+	monitor.files_soft = files;
 	if (r == 0)
 		r = monitor_run(&monitor, &e);
 	monitor_done(&monitor);

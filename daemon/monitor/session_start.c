@@ -130,6 +130,7 @@ static int make_contexts(struct start *st)
 		.n_cgroups = st->n_procs,
 		.flags = m->probe.landlock_abi > 0 ? LAUNCH_HAS_LANDLOCK : 0,
 		.n_groups = peer->n_groups,
+		.files_soft = m->files_soft,
 	};
 	for (uint32_t i = 0; i < peer->n_groups; i++)
 		launch->groups[i] = peer->groups[i];

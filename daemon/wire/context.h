@@ -17,7 +17,8 @@ struct launch_context {
 	uint32_t n_cgroups;
 	uint32_t flags; /* enum launch_context_flags */
 	uint32_t n_groups;
-	uint32_t groups[]; /* supplementary groups of the caller */
+	uint64_t files_soft; /* RLIMIT_NOFILE that isod was started with: the program's, not what isod raised it to */
+	uint32_t groups[];   /* supplementary groups of the caller */
 };
 
 enum launch_context_flags {

@@ -16,6 +16,7 @@
 /* type, flags, mode, size, two strings */
 #define MOUNT_WIRE_MIN (4 + 4 + 4 + 8 + 2 * STRING_WIRE_MIN)
 #define MODE_ALL 01777u
+#define UMASK_ALL 0777u
 #define FLAGS_ALL (PLAN_PTY | PLAN_NESTING)
 /* Meaning nothing for the other types, so a plan that has them there was not meant. */
 #define BIND_ONLY (PLAN_FOLLOW | PLAN_OPTIONAL | PLAN_PROJECT)
@@ -71,8 +72,8 @@ static int append_mount(struct buffer *b, const struct plan_mount *m)
 
 static int append_head(struct buffer *b, const struct plan *plan)
 {
-	const uint32_t numbers[] = { PLAN_MAGIC,   PLAN_VERSION, plan->uid,     plan->flags,
-				     plan->n_argv, plan->n_envp, plan->n_mounts };
+	const uint32_t numbers[] = { PLAN_MAGIC,  PLAN_VERSION, plan->uid,    plan->flags,
+				     plan->umask, plan->n_argv, plan->n_envp, plan->n_mounts };
 	int r = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(numbers) && r == 0; i++)
@@ -141,12 +142,14 @@ static int decode_head(struct cursor *c, struct plan *p, struct error *e)
 		return bad(e, "it does not begin as one");
 	if (cursor_u32(c, &version) < 0 || version != PLAN_VERSION)
 		return bad(e, "it has another version");
-	if (cursor_u32(c, &p->uid) < 0 || cursor_u32(c, &p->flags) < 0 || cursor_u32(c, &p->n_argv) < 0 ||
-	    cursor_u32(c, &p->n_envp) < 0 || cursor_u32(c, &p->n_mounts) < 0 || cursor_u16(c, &p->rows) < 0 ||
-	    cursor_u16(c, &p->columns) < 0)
+	if (cursor_u32(c, &p->uid) < 0 || cursor_u32(c, &p->flags) < 0 || cursor_u32(c, &p->umask) < 0 ||
+	    cursor_u32(c, &p->n_argv) < 0 || cursor_u32(c, &p->n_envp) < 0 || cursor_u32(c, &p->n_mounts) < 0 ||
+	    cursor_u16(c, &p->rows) < 0 || cursor_u16(c, &p->columns) < 0)
 		return bad(e, "its head is cut");
 	if (p->flags & ~(uint32_t)FLAGS_ALL)
 		return bad(e, "unknown flags %#x", p->flags);
+	if (p->umask & ~(uint32_t)UMASK_ALL)
+		return bad(e, "the umask %#o", p->umask);
 	if (p->n_argv < 1 || p->n_argv > LIMIT_PLAN_ARGS || p->n_envp > LIMIT_PLAN_ARGS)
 		return bad(e, "%u arguments and %u variables", p->n_argv, p->n_envp);
 	if (p->n_mounts > LIMIT_PLAN_MOUNTS)

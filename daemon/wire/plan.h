@@ -12,7 +12,7 @@
 #include "base/error.h"
 
 #define PLAN_MAGIC 0x4e4c5049u /* "IPLN" */
-#define PLAN_VERSION 1
+#define PLAN_VERSION 2
 
 enum plan_flags {
 	PLAN_PTY = 1 << 0, /* the session gets a pty of its own as stdio */
@@ -58,6 +58,7 @@ struct plan_mount {
 struct plan {
 	uint32_t uid;   /* whom it is for; isod compares it with the connection's peer */
 	uint32_t flags; /* enum plan_flags */
+	uint32_t umask; /* of the program, 0..0777 */
 	uint16_t rows;  /* with PLAN_PTY */
 	uint16_t columns;
 	const char *id;       /* ISOD_ID_LEN hex digits */

@@ -59,6 +59,8 @@ int plan_case_build(const struct plan_case *t, struct plan_built *ret, struct er
 	}
 	run.named.items = named;
 	run.has_terminal = t->terminal;
+	run.has_umask = t->umask != 0;
+	run.umask = t->umask;
 	run.terminal = (struct schema_terminal){ 24, 80 };
 	assert_int_equal(caller_set(&caller, t->uid, t->uid, t->user, t->home, "/bin/bash"), 0);
 	if (t->policy)
@@ -104,6 +106,8 @@ void plan_case_dump(const struct plan_built *b, struct buffer *ret)
 		buffer_printf(ret, "pty %ux%u\n", p->columns, p->rows);
 	if (p->flags & PLAN_NESTING)
 		buffer_append_string(ret, "nesting\n");
+	if (p->umask != 022)
+		buffer_printf(ret, "umask %03o\n", p->umask);
 	for (uint32_t i = 0; i < p->n_argv; i++)
 		buffer_printf(ret, "arg %s\n", p->argv[i]);
 	for (uint32_t i = 0; i < p->n_envp; i++)

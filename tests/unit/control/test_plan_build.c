@@ -28,6 +28,7 @@ static const struct plan_case golden[] = {
 	  ALICE,
 	  .cwd = "/srv/proj",
 	  .terminal = true,
+	  .umask = 077,
 	  .policy = "{\"process\":{\"nesting\":true}}" },
 	{ .name = "rules",
 	  ALICE,

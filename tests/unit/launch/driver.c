@@ -95,11 +95,13 @@ void driver_init(struct driver *d, const char *const *argv)
 		.net_uid = DRIVER_NET_UID,
 		.net_gid = DRIVER_NET_UID,
 		.flags = LAUNCH_HAS_LANDLOCK,
+		.files_soft = 1000,
 	};
 	d->ruleset = &batch;
 	d->ruleset_len = sizeof(batch);
 	d->plan = (struct plan){
 		.uid = DRIVER_UID,
+		.umask = 022,
 		.id = "0123456789ab",
 		.hostname = "sandbox",
 		.cwd = d->project,

@@ -34,11 +34,12 @@ static void ids_and_names(void **state)
 {
 	struct driver d;
 
-	driver_init(&d, SHELL("id -u; id -g; id -G; hostname; pwd; umask; echo $HOME; ulimit -c"));
+	driver_init(&d, SHELL("id -u; id -g; id -G; hostname; pwd; umask; echo $HOME; ulimit -c; ulimit -n"));
+	d.plan.umask = 027;
 	run(&d);
 	assert_non_null(strstr(d.text, "12345\n12345\n12345\nsandbox\n"));
 	assert_non_null(strstr(d.text, d.project));
-	assert_non_null(strstr(d.text, "\n0022\n/home/u\n0\n"));
+	assert_non_null(strstr(d.text, "\n0027\n/home/u\n0\n1000\n"));
 	driver_done(&d);
 }
 

@@ -37,7 +37,7 @@ static void test_run_full(void **state)
 		       "\"links\":[{\"path\":\"/p\",\"target\":\"w/\\udc80\"}],"
 		       "\"env\":[{\"name\":\"HOME\",\"value\":\"/h\"},{\"name\":\"A\",\"value\":\"\\udcfe\"}],"
 		       "\"named\":[\"A\"],\"policies\":[{\"layer\":\"user\",\"path\":\"/h/\\udcc3\",\"text\":\"{}\"}],"
-		       "\"terminal\":{\"rows\":24,\"columns\":65535},\"name\":\"n\"}",
+		       "\"terminal\":{\"rows\":24,\"columns\":65535},\"umask\":511,\"name\":\"n\"}",
 		       &schema_run, &d, &p, &decoded, &e),
 		0);
 	assert_int_equal(p.argv.count, 2);
@@ -64,6 +64,8 @@ static void test_run_full(void **state)
 	assert_true(p.has_terminal);
 	assert_int_equal(p.terminal.rows, 24);
 	assert_int_equal(p.terminal.columns, 65535);
+	assert_true(p.has_umask);
+	assert_int_equal(p.umask, 0777);
 	assert_string_equal(p.name, "n");
 }
 
@@ -75,11 +77,12 @@ static void test_run_least(void **state)
 	_cleanup_json_decoded_ struct json_decoded decoded = JSON_DECODED_INIT;
 	struct run_parameters p;
 
-	assert_int_equal(decode("{\"argv\":[]," RUN_TAIL ",\"terminal\":null,\"pwd\":null}", &schema_run, &d, &p,
-				&decoded, NULL),
+	assert_int_equal(decode("{\"argv\":[]," RUN_TAIL ",\"terminal\":null,\"umask\":null,\"pwd\":null}", &schema_run,
+				&d, &p, &decoded, NULL),
 			 0);
 	assert_int_equal(p.argv.count, 0);
 	assert_false(p.has_terminal);
+	assert_false(p.has_umask);
 	assert_null(p.pwd);
 	assert_null(p.name);
 	assert_int_equal(p.links.count, 0);
@@ -96,6 +99,8 @@ static void test_refused(void **state)
 		{ &schema_run, "{\"argv\":[\"a\"]}", "parameters.cwd" },
 		{ &schema_run, "{\"argv\":[\"a\",0]," RUN_TAIL "}", "parameters.argv[1]" },
 		{ &schema_run, "{\"argv\":\"a\"," RUN_TAIL "}", "parameters.argv" },
+		{ &schema_run, "{\"argv\":[\"a\"]," RUN_TAIL ",\"umask\":512}", "parameters.umask" },
+		{ &schema_run, "{\"argv\":[\"a\"]," RUN_TAIL ",\"umask\":-1}", "parameters.umask" },
 		{ &schema_run, "{\"argv\":[]," RUN_TAIL ",\"uid\":0}", "parameters.uid" },
 		{ &schema_run, "{\"argv\":[]," RUN_TAIL ",\"terminal\":{}}", "parameters.terminal.rows" },
 		{ &schema_run, "{\"argv\":[]," RUN_TAIL ",\"terminal\":{\"rows\":1,\"columns\":65536}}",

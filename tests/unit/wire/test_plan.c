@@ -24,6 +24,7 @@ static struct plan sample(void)
 	return (struct plan){
 		.uid = 4294967294u,
 		.flags = PLAN_PTY | PLAN_NESTING,
+		.umask = 0777,
 		.rows = 65535,
 		.columns = 80,
 		.id = "0123456789ab",
@@ -60,6 +61,7 @@ static void comes_back_as_it_was(void **state)
 	assert_int_equal(plan_decode(b.data, b.len, &out, &block, NULL), 0);
 	assert_int_equal(out.uid, in.uid);
 	assert_int_equal(out.flags, in.flags);
+	assert_int_equal(out.umask, in.umask);
 	assert_int_equal(out.rows, in.rows);
 	assert_int_equal(out.columns, in.columns);
 	assert_string_equal(out.id, in.id);
@@ -168,9 +170,9 @@ static void counts_are_bounded_by_the_bytes(void **state)
 	_cleanup_buffer_ struct buffer b = BUFFER_INIT(LIMIT_PLAN);
 
 	encode(&in, &b);
-	memcpy(b.data + 16, (uint8_t[]){ 0, 0, 1, 0 }, 4);
+	memcpy(b.data + 20, (uint8_t[]){ 0, 0, 1, 0 }, 4);
 	refuse_bytes(b.data, b.len, "shorter than its counts");
-	memcpy(b.data + 16, (uint8_t[]){ 1, 0, 1, 0 }, 4);
+	memcpy(b.data + 20, (uint8_t[]){ 1, 0, 1, 0 }, 4);
 	refuse_bytes(b.data, b.len, "65537 arguments");
 }
 
@@ -195,6 +197,7 @@ static void fields_are_checked(void **state)
 	WITH(hostname, "01234567890123456789012345678901234567890123456789012345678901234", "host name");
 	WITH(cwd, "p", "working directory");
 	WITH(cwd, "/a/../b", "working directory");
+	WITH(umask, 01000, "the umask 01000");
 	WITH(n_argv, 0, "0 arguments");
 	struct plan p = sample();
 	p.argv = empty;
