@@ -22,6 +22,7 @@ int method_status(struct connection *c, const struct call *call, const void *par
 			json_write_string(w, "The audit log cannot be written; events are lost.");
 		else
 			json_write_null(w);
+		json_write_member_integer(w, "landlock", control->landlock_abi);
 		json_write_member_integer(w, "sessions", registry_count_live(&control->registry, c->uid));
 	}
 	connection_reply_end(c, w);

@@ -76,6 +76,7 @@ static int on_hello(struct control *c, const struct control_message *m, int *fds
 		return -EBADMSG;
 	c->hello = m->error;
 	error_sanitise(&c->hello);
+	c->landlock_abi = m->value;
 	c->hello_seen = true;
 	return 0;
 }

@@ -107,7 +107,7 @@ int launch_landlock_prepare(struct launch *l, struct error *e)
 					strerror(-abi));
 	attributes.files = launch_landlock_rights(abi);
 	if (attributes.files == 0)
-		return 0;
+		return launch_step_fail(e, EOPNOTSUPP, NULL, "Landlock ABI %d of the kernel cannot be used.", abi);
 	if (abi >= 6)
 		attributes.scoped = SCOPE_ABSTRACT_UNIX | SCOPE_SIGNAL;
 	ruleset = launch_sys_result(syscall(SYS_landlock_create_ruleset, &attributes, sizeof(attributes), 0));

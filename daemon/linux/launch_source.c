@@ -120,7 +120,7 @@ static int check_source(struct launch *l, const struct plan_mount *m, struct lau
 	if (!(m->flags & PLAN_PROJECT) || st.st_gid == l->context->gid)
 		return 0;
 	for (uint32_t i = 0; i < l->context->n_groups && !l->has_project_gid; i++)
-		if (l->context->groups[i] == st.st_gid) {
+		if (l->context->groups[i] == st.st_gid && st.st_gid != l->context->net_gid) {
 			l->project_gid = st.st_gid;
 			l->has_project_gid = true;
 		}

@@ -25,6 +25,8 @@
 /* mount_setattr came in 5.12, its last needed form and cgroup.kill in 5.14. */
 #define KERNEL_MAJOR 5
 #define KERNEL_MINOR 14
+/* The first one forbids every rename between folders, which programs live on. */
+#define LANDLOCK_ABI_MIN 2
 
 /* Its capabilities are known to be there: what says EPERM then is another layer. */
 static const char forbidden[] = "isod has the capability for it, so a system call filter (Seccomp: in /proc/PID/status "
@@ -163,7 +165,7 @@ void probe_kernel(const void *batch, size_t len, struct probe *ret)
 	struct error *e = &ret->unavailable;
 	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
 
-	*ret = (struct probe){ .landlock_abi = abi > 0 ? (int)abi : 0 };
+	*ret = (struct probe){ .landlock_abi = abi >= LANDLOCK_ABI_MIN ? (int)abi : 0 };
 	if (probe_rights_check(PROBE_RIGHTS_SESSION, e) < 0)
 		return;
 	if (check_version(e) < 0 || check_mount_calls(e) < 0 || check_overlay(e) < 0 || check_seccomp(e) < 0)

@@ -9,7 +9,7 @@
 #include "base/error.h"
 
 struct probe {
-	int landlock_abi;         /* 0 = none */
+	int landlock_abi;         /* 0 = none that a session can use */
 	struct error unavailable; /* .code is ERROR_NONE where sessions can be started; else why not */
 };
 

@@ -235,7 +235,7 @@ static void on_exit_of_control(struct child *child)
 
 static void say_hello(struct control_link *c)
 {
-	struct control_message hello = { .type = CONTROL_HELLO };
+	struct control_message hello = { .type = CONTROL_HELLO, .value = c->monitor->probe.landlock_abi };
 
 	hello.error = c->monitor->probe.unavailable;
 	control_link_send(c, &hello, -1);

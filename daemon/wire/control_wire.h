@@ -5,6 +5,8 @@
  * does not fit, a plan for another uid than the peer of .connection, an unknown connection or session: isod logs it,
  * ends isod-control and starts a new one (the sessions end with it: fail closed).
  */
+#include <assert.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -17,7 +19,8 @@ enum control_type {
 	CONTROL_SESSION_STARTED, /* id; 1 descriptor: SOCK_SEQPACKET to isod-session (session_wire.h). exec succeeded */
 	CONTROL_SESSION_FAILED,  /* id, error: nothing runs, nothing is left */
 	CONTROL_SESSION_ENDED,   /* id, kind, value: no process is left, mounts and cgroup are gone */
-	CONTROL_HELLO,           /* error.message: empty, or why no session can be started on this machine */
+	CONTROL_HELLO, /* value: Landlock ABI in use, 0 = none; error.message: empty, or why no session can be started
+			  on this machine */
 	/* control -> isod */
 	CONTROL_PEER_DONE, /* connection: isod may forget it */
 	CONTROL_START, /* connection, id, uid, flags; descriptors: plan, egress, then stdin, stdout, stderr unless PTY
@@ -47,8 +50,12 @@ struct control_message {
 	uint32_t kind; /* enum exit_kind */
 	int32_t value;
 	char id[ISOD_ID_LEN + 4]; /* lower-case hex, terminated */
+	uint32_t reserved;        /* in place of padding, which would carry a piece of the sender's stack */
 	struct control_limits limits;
 	struct error error;
 };
+static_assert(offsetof(struct control_message, limits) == offsetof(struct control_message, reserved) + 4 &&
+		      sizeof(struct control_message) == offsetof(struct control_message, error) + sizeof(struct error),
+	      "no padding");
 
 #endif

@@ -202,6 +202,9 @@ static void the_caller_is_whom_the_context_names(void **state)
 	d.context.net_uid = DRIVER_UID;
 	refuse(&d, "context", ERROR_INTERNAL, EINVAL, "neither root nor the caller");
 	driver_init(&d, argv);
+	d.context.net_gid = DRIVER_UID;
+	refuse(&d, "context", ERROR_INTERNAL, EINVAL, "neither root nor the caller");
+	driver_init(&d, argv);
 	d.context.n_cgroups = 99;
 	refuse(&d, "context", ERROR_INTERNAL, EBADMSG, "wrong size");
 }
