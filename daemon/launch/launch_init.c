@@ -92,8 +92,6 @@ static int drop_rights(struct launch *l, struct error *e)
 	int r = launch_rights_no_new_privs();
 
 	if (r == 0)
-		r = launch_rights_bounding();
-	if (r == 0)
 		r = launch_rights_securebits();
 	if (r == 0)
 		r = launch_rights_ids(&ids);
@@ -103,6 +101,12 @@ static int drop_rights(struct launch *l, struct error *e)
 		r = launch_rights_not_dumpable();
 	/* Forgotten by the kernel with the change of ids. */
 	return r < 0 ? r : launch_spawn_tie_again();
+}
+
+/* Before the fork: what is gone here the program need not give up once more. It looks for itself, though. */
+static int drop_bounding(struct launch *l, struct error *e)
+{
+	return launch_rights_bounding();
 }
 
 static int tell_started(struct launch *l, struct error *e)
@@ -131,6 +135,7 @@ static const struct launch_step steps[] = {
 	{ "host name", launch_view_hostname },
 	{ "terminal", launch_pty_make },
 	{ "Landlock rules", launch_landlock_prepare },
+	{ "bounding set of pid 1", drop_bounding },
 	{ "fork", start_program },
 	{ "stdio of pid 1", let_go_of_stdio },
 	{ "rights of pid 1", drop_rights },

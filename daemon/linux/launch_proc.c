@@ -49,9 +49,15 @@ static int make_read_only(int fs, const char *name)
 	return vfs.f_flag & ST_RDONLY ? 0 : -EROFS;
 }
 
+/* What covers, once it is attached: the others are copies of it, which cost no file system of their own. */
+struct covers {
+	int folder;
+	int file;
+};
+
 /* An empty folder for a folder; for a file the null device, which cannot be opened on a mount without devices. The
  * host's tree is still our root here. */
-static int mask_new(bool is_dir)
+static int cover_new(bool is_dir)
 {
 	struct launch_mount_tmpfs empty = {
 		.mode = 0, .attributes = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC
@@ -68,9 +74,26 @@ static int mask_new(bool is_dir)
 	return r < 0 ? r : take_fd(&tree);
 }
 
-static int mask(int fs, const char *name)
+static int cover(int place, int *first, bool is_dir)
 {
-	_cleanup_close_ int place = open_place(fs, name), tree = -1, seen = -1;
+	_cleanup_close_ int tree = -1;
+	int r;
+
+	if (*first >= 0)
+		tree = launch_sys_open_tree(*first, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH);
+	else
+		tree = cover_new(is_dir);
+	if (tree < 0)
+		return tree;
+	r = launch_sys_move_mount(tree, place);
+	if (r == 0 && *first < 0)
+		*first = take_fd(&tree);
+	return r;
+}
+
+static int mask(int fs, const char *name, struct covers *covers)
+{
+	_cleanup_close_ int place = open_place(fs, name), seen = -1;
 	struct stat st;
 	struct statvfs vfs;
 	bool is_dir;
@@ -81,10 +104,7 @@ static int mask(int fs, const char *name)
 	if (fstat(place, &st) < 0)
 		return -errno;
 	is_dir = S_ISDIR(st.st_mode);
-	tree = mask_new(is_dir);
-	if (tree < 0)
-		return tree;
-	r = launch_sys_move_mount(tree, place);
+	r = cover(place, is_dir ? &covers->folder : &covers->file, is_dir);
 	if (r < 0)
 		return r;
 	seen = open_place(fs, name);
@@ -95,17 +115,35 @@ static int mask(int fs, const char *name)
 	return is_dir || (S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 3)) ? 0 : -EPERM;
 }
 
-static int apply(int fs, const char *const *names, size_t n, int (*what)(int, const char *), const char *root,
-		 struct error *e)
+static int refused(struct error *e, int r, const char *root, const char *name)
+{
+	return launch_step_fail(e, -r, NULL, "%s/%s cannot be closed off: %s.", root, name, strerror(-r));
+}
+
+static int make_all_read_only(int fs, const char *const *names, size_t n, const char *root, struct error *e)
 {
 	for (size_t i = 0; i < n; i++) {
-		int r = what(fs, names[i]);
+		int r = make_read_only(fs, names[i]);
 
 		if (r < 0)
-			return launch_step_fail(e, -r, NULL, "%s/%s cannot be closed off: %s.", root, names[i],
-						strerror(-r));
+			return refused(e, r, root, names[i]);
 	}
 	return 0;
+}
+
+static int mask_all(int fs, const char *const *names, size_t n, const char *root, struct error *e)
+{
+	struct covers covers = { -1, -1 };
+	int r = 0;
+
+	for (size_t i = 0; i < n && r == 0; i++) {
+		r = mask(fs, names[i], &covers);
+		if (r < 0)
+			r = refused(e, r, root, names[i]);
+	}
+	fd_close(covers.folder);
+	fd_close(covers.file);
+	return r;
 }
 
 int launch_proc_attach(struct launch *l, int place, struct error *e)
@@ -119,9 +157,9 @@ int launch_proc_attach(struct launch *l, int place, struct error *e)
 	 * whole. What is closed off below belongs to root: permission bits keep it from any other uid. */
 	if (r < 0 || (l->plan.flags & PLAN_NESTING && l->context->uid != 0))
 		return r;
-	r = apply(l->proc_fd, proc_read_only, ARRAY_SIZE(proc_read_only), make_read_only, "/proc", e);
+	r = make_all_read_only(l->proc_fd, proc_read_only, ARRAY_SIZE(proc_read_only), "/proc", e);
 	if (r == 0)
-		r = apply(l->proc_fd, proc_masked, ARRAY_SIZE(proc_masked), mask, "/proc", e);
+		r = mask_all(l->proc_fd, proc_masked, ARRAY_SIZE(proc_masked), "/proc", e);
 	return r;
 }
 
@@ -135,5 +173,5 @@ int launch_proc_attach_sys(struct launch *l, int place, struct error *e)
 	r = launch_sys_move_mount(sys, place);
 	if (r == 0)
 		r = launch_view_special(l, sys);
-	return r < 0 ? r : apply(sys, sys_masked, ARRAY_SIZE(sys_masked), mask, "/sys", e);
+	return r < 0 ? r : mask_all(sys, sys_masked, ARRAY_SIZE(sys_masked), "/sys", e);
 }

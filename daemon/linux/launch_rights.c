@@ -23,12 +23,14 @@ int launch_rights_bounding(void)
 	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0)
 		return -errno;
 	for (int cap = 0; cap < CAPABILITY_END; cap++) {
+		int has = prctl(PR_CAPBSET_READ, cap, 0, 0, 0);
+
 		/* EINVAL: the kernel has no such capability, and none above it. */
-		if (prctl(PR_CAPBSET_READ, cap, 0, 0, 0) < 0)
+		if (has < 0)
 			return errno == EINVAL && cap > CAP_SETFCAP ? 0 : -errno;
-		if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0)
+		if (has != 0 && prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0)
 			return -errno;
-		if (prctl(PR_CAPBSET_READ, cap, 0, 0, 0) != 0 ||
+		if ((has != 0 && prctl(PR_CAPBSET_READ, cap, 0, 0, 0) != 0) ||
 		    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_IS_SET, cap, 0, 0) != 0)
 			return -EPERM;
 	}
