@@ -17,9 +17,8 @@
 
 /* Cut by the kernel to net.core.somaxconn. */
 #define BACKLOG 65535
-/* Head and ports of a refused packet; hundredths of a second until the kernel delivers what it has gathered. */
+/* Head and ports of a refused packet. */
 #define NFLOG_COPY 128
-#define NFLOG_DELAY 5
 
 static const struct {
 	const char *name;
@@ -81,11 +80,14 @@ struct nflog_config {
 	struct nfattr mode_head;
 	struct nfulnl_msg_config_mode mode;
 	uint8_t mode_pad[2];
-	struct nfattr delay_head;
-	uint32_t delay;
+	struct nfattr threshold_head;
+	uint32_t threshold;
 } __attribute__((packed));
 
-/* Binding the group is a request over the very socket that the packets will arrive at. */
+/*
+ * Binding the group is a request over the very socket that the packets will arrive at. The kernel is not to collect
+ * packets: what waits in it when a short program ends is lost with the namespace. The ruleset bounds their rate.
+ */
 static int configure_nflog(int fd)
 {
 	struct sockaddr_nl kernel = { .nl_family = AF_NETLINK };
@@ -100,9 +102,9 @@ static int configure_nflog(int fd)
 		.command = { .command = NFULNL_CFG_CMD_BIND },
 		.mode_head = { .nfa_len = sizeof(struct nfattr) + sizeof(config.mode), .nfa_type = NFULA_CFG_MODE },
 		.mode = { .copy_range = htonl(NFLOG_COPY), .copy_mode = NFULNL_COPY_PACKET },
-		.delay_head = { .nfa_len = sizeof(struct nfattr) + sizeof(config.delay),
-				.nfa_type = NFULA_CFG_TIMEOUT },
-		.delay = htonl(NFLOG_DELAY),
+		.threshold_head = { .nfa_len = sizeof(struct nfattr) + sizeof(config.threshold),
+				    .nfa_type = NFULA_CFG_QTHRESH },
+		.threshold = htonl(1),
 	};
 	struct {
 		struct nlmsghdr header;

@@ -40,13 +40,8 @@ static void report(struct nflog *n, const struct nflog_packet *p)
 	tally_add(n->refused, &c);
 }
 
-static void on_message(uv_poll_t *poll, int status, int events)
+static void read_some(struct nflog *n)
 {
-	struct nflog *n = poll->data;
-
-	(void)events;
-	if (status < 0) /* too many at once: reading clears it, but libuv has stopped watching */
-		uv_poll_start(poll, UV_READABLE, on_message);
 	for (int i = 0; i < TURN_MAX; i++) {
 		uint8_t data[READ_MAX];
 		struct sockaddr_nl from = { 0 };
@@ -66,6 +61,14 @@ static void on_message(uv_poll_t *poll, int status, int events)
 		while (nflog_message_next(data, (size_t)len, &at, &packet))
 			report(n, &packet);
 	}
+}
+
+static void on_message(uv_poll_t *poll, int status, int events)
+{
+	(void)events;
+	if (status < 0) /* too many at once: reading clears it, but libuv has stopped watching */
+		uv_poll_start(poll, UV_READABLE, on_message);
+	read_some(poll->data);
 }
 
 int nflog_open(uv_loop_t *loop, int fd, struct events *events, struct nflog **ret)
@@ -100,6 +103,8 @@ void nflog_close(struct nflog *n)
 {
 	if (!n)
 		return;
+	/* The program may have ended before the loop came round to its last packets. */
+	read_some(n);
 	tally_close(n->refused);
 	uv_close((uv_handle_t *)&n->poll, on_closed);
 	n->fd = fd_close(n->fd);
