@@ -42,7 +42,7 @@ int launch_place_own(struct launch *l, int fd, bool read_only)
 
 bool launch_place_is_own(const struct launch *l, int fd)
 {
-	uint64_t id;
+	uint64_t id = 0;
 
 	if (mount_id(fd, &id) < 0)
 		return false;

@@ -26,7 +26,7 @@ static int fill_address(const char *path, struct sockaddr_un *ret, struct error 
 		return error_set(e, ERROR_INVALID, ENAMETOOLONG, "socket", "Choose a shorter path with --socket.",
 				 "The path of the socket is longer than %zu bytes.", sizeof(ret->sun_path) - 1);
 	*ret = (struct sockaddr_un){ .sun_family = AF_UNIX };
-	strcpy(ret->sun_path, path);
+	memcpy(ret->sun_path, path, strlen(path));
 	return 0;
 }
 

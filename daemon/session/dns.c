@@ -50,7 +50,7 @@ static void deny(struct dns *d, const struct dns_query *q, const struct egress_v
 		.via = VIA_DNS, .reason = v->reason, .rule = v->rule, .protocol = IPPROTO_UDP, .port = 53
 	};
 
-	strcpy(c.name, q->name);
+	memcpy(c.name, q->name, strlen(q->name) + 1);
 	tally_add(d->denied, &c);
 	/* "No such name" would say that there is nothing below it either (RFC 8020), and some resolvers believe it. */
 	ret->rcode = q->name[0] && egress_has_below(d->rules, q->name) ? DNS_NOERROR : DNS_NXDOMAIN;

@@ -236,10 +236,11 @@ size_t dns_reply_write(const struct dns_query *query, const struct dns_answer *a
 	put_u16(&w, query->id);
 	put_u16(&w, FLAG_QR | FLAG_RA | (query->flags & (FLAG_OPCODE | FLAG_RD)) | (answer->rcode & 0xf));
 	put_u16(&w, query->question != NULL);
-	put_u16(&w, record);
+	put_u16(&w, record ? 1 : 0);
 	put_u16(&w, 0);
 	put_u16(&w, query->has_edns);
-	put_bytes(&w, query->question, query->question_len);
+	if (query->question)
+		put_bytes(&w, query->question, query->question_len);
 	if (record)
 		put_record(&w, answer);
 	if (query->has_edns)
