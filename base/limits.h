@@ -29,6 +29,8 @@
 
 #define LIMIT_POLICY_FILE (1U << 20)
 #define LIMIT_POLICY_LAYERS 16
+/* What one call may bring in policies altogether: 6,000 rules of 40 bytes. Reading them holds all clients up. */
+#define LIMIT_POLICY_CALL (256U << 10)
 
 /* Linux allows 65536 supplementary groups; directories of large companies reach a few hundred. */
 #define LIMIT_GROUPS 4096
@@ -45,6 +47,12 @@
 #define LIMIT_MESSAGE_SECONDS 10
 /* Seconds in which a session must have reported that its program runs. */
 #define LIMIT_START_SECONDS 30
+
+/* Of one uid's audit files so many are kept, and so many bytes: months of daily work. One file takes no more than this,
+ * about 100,000 connections; those beyond are only counted. */
+#define LIMIT_AUDIT_FILES 1000
+#define LIMIT_AUDIT_BYTES (256U << 20)
+#define LIMIT_AUDIT_FILE (32U << 20)
 
 /* isod-session: live relayed connections of one session. */
 #define LIMIT_SESSION_CONNECTIONS 4096

@@ -15,7 +15,7 @@ static void file_name(const char *id, char ret[ISOD_ID_LEN + sizeof(AUDIT_SUFFIX
 	snprintf(ret, ISOD_ID_LEN + sizeof(AUDIT_SUFFIX), "%.*s" AUDIT_SUFFIX, ISOD_ID_LEN, id);
 }
 
-int audit_open(struct audit *a, const char *id, struct audit_file *ret)
+int audit_open(struct audit *a, uint32_t uid, const char *id, struct audit_file *ret)
 {
 	char name[ISOD_ID_LEN + sizeof(AUDIT_SUFFIX)];
 	int fd;
@@ -24,18 +24,28 @@ int audit_open(struct audit *a, const char *id, struct audit_file *ret)
 	fd = openat(a->dir_fd, name, O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -errno;
-	*ret = (struct audit_file){ .fd = fd };
+	*ret = (struct audit_file){ .fd = fd, .uid = uid };
+	memcpy(ret->id, id, ISOD_ID_LEN);
+	audit_keep_begin(&a->keep, uid);
 	return 0;
 }
 
-int audit_open_for_reading(const struct audit *a, const char *id)
+int audit_open_for_reading(int dir_fd, const char *id)
 {
 	char name[ISOD_ID_LEN + sizeof(AUDIT_SUFFIX)];
 	int fd;
 
 	file_name(id, name);
-	fd = openat(a->dir_fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
+}
+
+int audit_remove(int dir_fd, const char *id)
+{
+	char name[ISOD_ID_LEN + sizeof(AUDIT_SUFFIX)];
+
+	file_name(id, name);
+	return unlinkat(dir_fd, name, 0) < 0 ? -errno : 0;
 }
 
 static int write_line(struct audit_file *f, const struct buffer *line)
@@ -99,6 +109,8 @@ void audit_close(struct audit *a, struct audit_file *f)
 	struct sync *sync = f->fd < 0 ? NULL : calloc(1, sizeof(*sync));
 	int fd = take_fd(&f->fd);
 
+	if (fd >= 0)
+		audit_keep_end(&a->keep, f->uid, f->id, f->size);
 	if (!sync) {
 		fd_close(fd);
 		return;
@@ -109,4 +121,12 @@ void audit_close(struct audit *a, struct audit_file *f)
 		fd_close(fd);
 		free(sync);
 	}
+}
+
+void audit_close_refused(struct audit *a, struct audit_file *f)
+{
+	if (f->fd < 0)
+		return;
+	audit_keep_end(&a->keep, f->uid, f->id, f->size);
+	f->fd = fd_close(f->fd);
 }

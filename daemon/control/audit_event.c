@@ -8,6 +8,7 @@
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
+#include "base/log.h"
 #include "daemon/control/control.h"
 #include "daemon/control/session.h"
 #include "daemon/control/timestamp.h"
@@ -121,7 +122,7 @@ int audit_start(struct session *s, const char *const *argv, int32_t pid)
 {
 	_cleanup_buffer_ struct buffer line = BUFFER_INIT(LINE_MAX_BYTES);
 	struct json_writer *w;
-	int r = audit_open(&s->control->audit, s->id, &s->audit);
+	int r = audit_open(&s->control->audit, s->uid, s->id, &s->audit);
 
 	if (r < 0)
 		return r;
@@ -142,6 +143,14 @@ int audit_start(struct session *s, const char *const *argv, int32_t pid)
 	return append(s, w, &line);
 }
 
+static void write_error(struct json_writer *w, const struct error *e)
+{
+	json_write_member_string(w, "error", error_code_name(e->code));
+	json_write_member_string(w, "step", e->step);
+	json_write_member_string(w, "message", e->message);
+	json_write_member_integer(w, "errno", e->err);
+}
+
 void audit_start_failed(struct session *s, const struct error *e)
 {
 	_cleanup_buffer_ struct buffer line = BUFFER_INIT(LINE_MAX_BYTES);
@@ -149,11 +158,30 @@ void audit_start_failed(struct session *s, const struct error *e)
 
 	if (!w)
 		return;
-	json_write_member_string(w, "error", error_code_name(e->code));
-	json_write_member_string(w, "step", e->step);
-	json_write_member_string(w, "message", e->message);
-	json_write_member_integer(w, "errno", e->err);
+	write_error(w, e);
 	end(s, w, &line);
+}
+
+void audit_refused(struct session *s, const char *const *argv, const char *project, int32_t pid, const struct error *e)
+{
+	_cleanup_buffer_ struct buffer line = BUFFER_INIT(LINE_MAX_BYTES);
+	struct json_writer *w;
+	int r = audit_open(&s->control->audit, s->uid, s->id, &s->audit);
+
+	if (r < 0) {
+		log_error("a refused run of uid %u cannot be written to the audit log: %s", s->uid, strerror(-r));
+		return;
+	}
+	w = begin(s, &line, "session.start_failed");
+	if (w) {
+		write_argv(w, argv);
+		json_write_key(w, "project");
+		json_write_bytes(w, project, strlen(project));
+		json_write_member_integer(w, "pid", pid);
+		write_error(w, e);
+		append(s, w, &line);
+	}
+	audit_close_refused(&s->control->audit, &s->audit);
 }
 
 static const char *const via_names[VIA_COUNT] = {
@@ -213,14 +241,28 @@ static void write_target(struct json_writer *w, const struct session_connection 
 		json_write_member_integer(w, "protocol", m->protocol);
 }
 
+/* A session can make connections without end; its first ones and their number are kept. */
+static bool has_room(struct session *s, uint64_t count)
+{
+	if (s->audit.size < (off_t)LIMIT_AUDIT_FILE)
+		return true;
+	if (s->audit.full == 0)
+		log_warning("session %s: its audit file is full, further connections are only counted", s->id);
+	s->audit.full += count;
+	return false;
+}
+
 void audit_connection(struct session *s, const struct session_connection *m)
 {
 	_cleanup_buffer_ struct buffer line = BUFFER_INIT(LINE_MAX_BYTES);
-	struct json_writer *w = begin(s, &line,
-				      m->type == SESSION_CONNECTION   ? "connection"
-				      : m->type == SESSION_DNS_DENIED ? "dns.denied"
-								      : "packet.refused");
+	struct json_writer *w;
 
+	if (!has_room(s, m->count))
+		return;
+	w = begin(s, &line,
+		  m->type == SESSION_CONNECTION   ? "connection"
+		  : m->type == SESSION_DNS_DENIED ? "dns.denied"
+						  : "packet.refused");
 	if (!w)
 		return;
 	json_write_member_string(w, "verdict", m->allowed ? "allow" : "deny");
@@ -244,16 +286,22 @@ void audit_connection(struct session *s, const struct session_connection *m)
 	end(s, w, &line);
 }
 
-void audit_lost(struct session *s, uint32_t count)
+static void write_lost(struct session *s, uint64_t count, const char *reason)
 {
 	_cleanup_buffer_ struct buffer line = BUFFER_INIT(LINE_MAX_BYTES);
 	struct json_writer *w = begin(s, &line, "events.lost");
 
 	if (!w)
 		return;
-	json_write_member_integer(w, "count", count);
-	json_write_member_string(w, "reason", "the session had too many events at once");
+	json_write_member_integer(w, "count", (int64_t)(count & INT64_MAX));
+	json_write_member_string(w, "reason", reason);
 	end(s, w, &line);
+}
+
+void audit_lost(struct session *s, uint32_t count)
+{
+	if (has_room(s, count))
+		write_lost(s, count, "the session had too many events at once");
 }
 
 static const char *cause_name(const struct session *s)
@@ -276,8 +324,11 @@ static const char *cause_name(const struct session *s)
 void audit_exit(struct session *s)
 {
 	_cleanup_buffer_ struct buffer line = BUFFER_INIT(LINE_MAX_BYTES);
-	struct json_writer *w = begin(s, &line, "session.exit");
+	struct json_writer *w;
 
+	if (s->audit.full > 0)
+		write_lost(s, s->audit.full, "the audit file of the session is full");
+	w = begin(s, &line, "session.exit");
 	if (!w)
 		return;
 	json_write_member_integer(w, "exit", session_exit_code(s->exit_kind, s->exit_value));

@@ -14,6 +14,8 @@ struct session;
 /* Opens the session's file too. pid: of the client. 0 or -errno: nothing may be started that is not written down. */
 int audit_start(struct session *s, const char *const *argv, int32_t pid);
 void audit_start_failed(struct session *s, const struct error *e);
+/* A run that was refused before its start was written: the one entry of a file of its own, which is closed then. */
+void audit_refused(struct session *s, const char *const *argv, const char *project, int32_t pid, const struct error *e);
 /* SESSION_CONNECTION, SESSION_DNS_DENIED, SESSION_PACKET; m is checked. */
 void audit_connection(struct session *s, const struct session_connection *m);
 void audit_lost(struct session *s, uint32_t count);

@@ -10,6 +10,7 @@ int control_open(struct control *c, uv_loop_t *loop, int monitor_fd, int audit_f
 	LIST_INIT(&c->connections);
 	registry_init(&c->registry, c);
 	c->audit = (struct audit){ .loop = loop, .dir_fd = audit_fd };
+	audit_keep_open(&c->audit.keep, audit_fd);
 	view_probe_read(&c->probe);
 	return monitor_open(&c->monitor, c, monitor_fd);
 }
@@ -30,6 +31,7 @@ void control_close(struct control *c)
 void control_done(struct control *c)
 {
 	monitor_done(&c->monitor);
+	audit_keep_done(&c->audit.keep);
 	c->audit.dir_fd = fd_close(c->audit.dir_fd);
 	c->config_fd = fd_close(c->config_fd);
 }

@@ -40,6 +40,7 @@ static void add(struct history_list *l, int dir_fd, const char *file)
 	memcpy(item.id, file, ISOD_ID_LEN);
 	if (!registry_id_is_valid(item.id) || fstatat(dir_fd, file, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return;
+	item.size = st.st_size;
 	item.changed = st.st_mtim.tv_sec * 1000000000LL + st.st_mtim.tv_nsec;
 	if (l->count == l->room) {
 		size_t room = l->room ? l->room * 2 : 256;
@@ -53,11 +54,11 @@ static void add(struct history_list *l, int dir_fd, const char *file)
 	l->items[l->count++] = item;
 }
 
-void history_scan(const struct audit *audit, struct history_list *ret)
+void history_scan(int dir_fd, size_t max, struct history_list *ret)
 {
 	_cleanup_closedir_ DIR *dir = NULL;
 	const struct dirent *entry;
-	int fd = openat(audit->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	dir = fd < 0 ? NULL : fdopendir(fd);
 	if (!dir) {
@@ -68,8 +69,8 @@ void history_scan(const struct audit *audit, struct history_list *ret)
 		add(ret, dirfd(dir), entry->d_name);
 	if (ret->count > 1)
 		qsort(ret->items, ret->count, sizeof(*ret->items), newest_first);
-	if (ret->count > HISTORY_MAX)
-		ret->count = HISTORY_MAX;
+	if (ret->count > max)
+		ret->count = max;
 }
 
 /* The first line of text, or with last the last whole one. NULL where there is none. */
@@ -182,10 +183,22 @@ static int take_end(struct session *s, const struct json_value *v)
 	return 0;
 }
 
+uint32_t history_read_uid(int dir_fd, const char *id)
+{
+	_cleanup_json_ struct json_document first = JSON_DOCUMENT_INIT;
+	_cleanup_close_ int fd = audit_open_for_reading(dir_fd, id);
+	int64_t uid;
+
+	if (fd < 0 || read_line(fd, false, &first) < 0)
+		return UINT32_MAX;
+	uid = number_member(first.root, "uid", UINT32_MAX);
+	return uid >= 0 && uid < UINT32_MAX ? (uint32_t)uid : UINT32_MAX;
+}
+
 struct session *history_read(struct control *control, const char *id)
 {
 	_cleanup_json_ struct json_document first = JSON_DOCUMENT_INIT, last = JSON_DOCUMENT_INIT;
-	_cleanup_close_ int fd = audit_open_for_reading(&control->audit, id);
+	_cleanup_close_ int fd = audit_open_for_reading(control->audit.dir_fd, id);
 	struct session *s;
 
 	if (fd < 0 || read_line(fd, false, &first) < 0 || read_line(fd, true, &last) < 0)

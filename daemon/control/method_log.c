@@ -16,7 +16,7 @@ int method_log(struct connection *c, const struct call *call, const void *parame
 
 	if (!s)
 		return -ENOENT;
-	fd = audit_open_for_reading(&c->control->audit, s->id);
+	fd = audit_open_for_reading(c->control->audit.dir_fd, s->id);
 	if (fd < 0)
 		return error_set(e, ERROR_INTERNAL, -fd, "log", NULL, "The log of this session cannot be read.");
 	r = log_reader_new(c, s, fd, p->follow);

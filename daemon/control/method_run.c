@@ -69,12 +69,10 @@ static int start(struct connection *c, struct session *s, const struct call *cal
 	r = control_check_ready(s->control, e);
 	if (r == 0)
 		r = session_start(s, c, plan_fd, egress_fd, s->terminal ? NULL : call->fds, flags, e);
-	if (r < 0)
-		audit_start_failed(s, e);
 	return r;
 }
 
-/* Everything between an admitted request and a plan that is on its way to isod. */
+/* Everything between a request and a plan that is on its way to isod. */
 static int prepare(struct connection *c, struct session *s, const struct call *call, const struct run_parameters *p,
 		   struct error *e)
 {
@@ -85,8 +83,13 @@ static int prepare(struct connection *c, struct session *s, const struct call *c
 	};
 	int r;
 
-	r = policy_merge(c->control->config_fd, &p->policies, &s->policy, e);
-	s->has_policy = true;
+	r = check_form(call, p, e);
+	if (r == 0)
+		r = registry_admit(&c->control->registry, c->uid, p->name, e);
+	if (r == 0) {
+		r = policy_merge(c->control->config_fd, &p->policies, &s->policy, e);
+		s->has_policy = true;
+	}
 	if (r == 0)
 		r = caller_look_up(c->uid, c->gid, &caller, e);
 	if (r == 0)
@@ -102,19 +105,17 @@ static int prepare(struct connection *c, struct session *s, const struct call *c
 int method_run(struct connection *c, const struct call *call, const void *parameters, struct error *e)
 {
 	const struct run_parameters *p = parameters;
-	struct session *s;
+	struct session *s = session_new(c->control, c->uid);
 	int r;
 
-	r = check_form(call, p, e);
-	if (r == 0)
-		r = registry_admit(&c->control->registry, c->uid, p->name, e);
-	if (r < 0)
-		return r;
-	s = session_new(c->control, c->uid);
 	if (!s)
 		return no_memory(e);
 	r = prepare(c, s, call, p, e);
 	if (r < 0) {
+		if (s->audit.fd >= 0)
+			audit_start_failed(s, e);
+		else
+			audit_refused(s, p->argv.items, p->cwd, c->pid, e);
 		session_release(s);
 		return r;
 	}

@@ -179,7 +179,7 @@ void registry_read_history(struct registry *r)
 	if (r->history_read)
 		return;
 	r->history_read = true;
-	history_scan(&r->control->audit, &found);
+	history_scan(r->control->audit.dir_fd, HISTORY_MAX, &found);
 	for (size_t i = 0; i < found.count; i++) {
 		struct session *s;
 

@@ -24,7 +24,8 @@ static int confine_files(int audit_fd, struct error *e)
 {
 	struct landlock_ruleset_attr attr = { .handled_access_fs = WRITE_RIGHTS };
 	struct landlock_path_beneath_attr beneath = {
-		.allowed_access = LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_MAKE_REG,
+		.allowed_access = LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_MAKE_REG |
+				  LANDLOCK_ACCESS_FS_REMOVE_FILE, /* of the oldest */
 		.parent_fd = audit_fd,
 	};
 	_cleanup_close_ int ruleset = -1;
@@ -91,7 +92,6 @@ static const int refused_calls[] = {
 	SCMP_SYS(renameat),
 	SCMP_SYS(renameat2),
 	SCMP_SYS(unlink),
-	SCMP_SYS(unlinkat),
 	SCMP_SYS(listen),
 	SCMP_SYS(accept),
 	SCMP_SYS(accept4),

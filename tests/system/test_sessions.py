@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from conftest import USERS, project_of
+from conftest import Isod, USERS, project_of, write
 from waiting import wait_for
 
 
@@ -80,6 +80,31 @@ def test_failed_start_is_in_the_log_and_nothing_ran(isod, project):
     mark = os.path.join(project, 'ran')
     r = isod.run('touch', mark, cwd='/')
     assert r.rc == 125 and not os.path.exists(mark)
+
+
+def test_audit_log_is_bounded(users, root_dir):
+    """The oldest files go, by a daemon that otherwise can remove nothing."""
+    d = Isod(root_dir, 'bounded').start()
+    try:
+        assert d.run('true').rc == 0
+        audit = os.path.join(d.state_dir, 'audit')
+        first = d.last_session()['id']
+        d.stop()
+        with open(os.path.join(audit, first + '.jsonl'), encoding='ascii') as f:
+            text = f.read()
+        st = os.stat(audit)
+        for i in range(1002):
+            path = os.path.join(audit, f'{i:012x}.jsonl')
+            write(path, text, 0o600)
+            os.chown(path, st.st_uid, st.st_gid)
+            os.utime(path, (1000 + i, 1000 + i))
+        d.start()
+        assert d.run('true').rc == 0
+        kept = os.listdir(audit)
+        assert len(kept) == 1000 and first + '.jsonl' in kept, len(kept)
+        assert not {f'{i:012x}.jsonl' for i in range(4)} & set(kept)
+    finally:
+        d.stop()
 
 
 def test_names_are_checked_and_unknown_sessions_said(isod):

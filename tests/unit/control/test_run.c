@@ -1,4 +1,5 @@
 /* Which Run calls are served, and what isod is asked for. */
+#include <dirent.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,6 +15,32 @@
 #include "base/cleanup.h"
 #include "base/fd_pass.h"
 #include "server.h"
+
+/* How many files the audit folder has, each of them with one session.start_failed and nothing else. */
+static unsigned count_refusals(const struct server *s)
+{
+	_cleanup_closedir_ DIR *dir = opendir(s->dir);
+	const struct dirent *entry;
+	unsigned n = 0;
+
+	assert_non_null(dir);
+	while ((entry = readdir(dir))) {
+		_cleanup_close_ int fd = -1;
+		char text[8192] = "";
+		ssize_t len;
+
+		if (entry->d_name[0] == '.')
+			continue;
+		fd = openat(dirfd(dir), entry->d_name, O_RDONLY | O_CLOEXEC);
+		len = read(fd, text, sizeof(text) - 1);
+		assert_true(len > 0);
+		assert_ptr_equal(strchr(text, '\n'), text + len - 1);
+		assert_non_null(strstr(text, "\"uid\":1000,\"event\":\"session.start_failed\",\"argv\":[\"true\"],"
+					     "\"project\":\"/"));
+		n++;
+	}
+	return n;
+}
 
 static void test_refused_runs(void **state)
 {
@@ -36,6 +63,7 @@ static void test_refused_runs(void **state)
 		server_expect_error(*state, client, bad[i].error);
 	}
 	assert_true(LIST_EMPTY(&((struct server *)*state)->control.registry.live));
+	assert_int_equal(count_refusals(*state), ARRAY_SIZE(bad));
 }
 
 static void test_stdio_that_would_open_the_host(void **state)
@@ -61,6 +89,7 @@ static void test_stdio_that_would_open_the_host(void **state)
 		server_expect_error(s, client, "org.isod.Refused");
 		close(bad[i]);
 	}
+	assert_int_equal(count_refusals(s), ARRAY_SIZE(bad));
 	close(pair[1]);
 }
 
