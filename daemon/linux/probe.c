@@ -19,6 +19,7 @@
 
 #include "base/cleanup.h"
 #include "base/fd.h"
+#include "base/fd_pass.h"
 #include "daemon/linux/nft_apply.h"
 #include "daemon/linux/probe_rights.h"
 
@@ -127,31 +128,33 @@ static int check_ruleset(const void *batch, size_t len, struct error *e)
 	return 0;
 }
 
-/* In a child: the namespaces vanish with it. */
+/* In a child: the namespaces vanish with it, but for the one of the network, which it sends along. */
 static void try_namespaces(const void *batch, size_t len, int report)
 {
 	struct error e = ERROR_INIT;
+	int network = -1;
 
-	if (check_namespaces(&e) == 0 && check_loopback(&e) == 0)
-		check_ruleset(batch, len, &e);
-	_exit(fd_write_full(report, &e, sizeof(e)) < 0);
+	if (check_namespaces(&e) == 0 && check_loopback(&e) == 0 && check_ruleset(batch, len, &e) == 0)
+		network = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+	_exit(fd_pass_send(report, &e, sizeof(e), &network, network >= 0) < 0);
 }
 
-static int check_in_child(const void *batch, size_t len, struct error *e)
+static int check_in_child(const void *batch, size_t len, int *ret_network, struct error *e)
 {
-	int pipe_ends[2];
+	int ends[2];
 	struct error answer;
+	size_t n_fds = 1;
 	ssize_t n;
 	pid_t pid;
 
-	if (pipe2(pipe_ends, O_CLOEXEC) < 0)
-		return unavailable(e, errno, "probe", "", "No pipe");
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+		return unavailable(e, errno, "probe", "", "No socket pair");
 	pid = fork();
 	if (pid == 0)
-		try_namespaces(batch, len, pipe_ends[1]);
-	fd_close(pipe_ends[1]);
-	n = pid < 0 ? -errno : fd_read_full(pipe_ends[0], &answer, sizeof(answer));
-	fd_close(pipe_ends[0]);
+		try_namespaces(batch, len, ends[1]);
+	fd_close(ends[1]);
+	n = pid < 0 ? -errno : fd_pass_receive(ends[0], &answer, sizeof(answer), ret_network, &n_fds);
+	fd_close(ends[0]);
 	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 		;
 	if (n != sizeof(answer))
@@ -165,10 +168,10 @@ void probe_kernel(const void *batch, size_t len, struct probe *ret)
 	struct error *e = &ret->unavailable;
 	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
 
-	*ret = (struct probe){ .landlock_abi = abi >= LANDLOCK_ABI_MIN ? (int)abi : 0 };
+	*ret = (struct probe){ .network = -1, .landlock_abi = abi >= LANDLOCK_ABI_MIN ? (int)abi : 0 };
 	if (probe_rights_check(PROBE_RIGHTS_SESSION, e) < 0)
 		return;
 	if (check_version(e) < 0 || check_mount_calls(e) < 0 || check_overlay(e) < 0 || check_seccomp(e) < 0)
 		return;
-	check_in_child(batch, len, e);
+	check_in_child(batch, len, &ret->network, e);
 }

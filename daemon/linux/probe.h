@@ -2,14 +2,17 @@
 #define ISOD_LINUX_PROBE_H
 /*
  * What this kernel gives. Nothing here is guessed from a version where it can be tried: the ruleset is really applied,
- * in a network namespace that lives as long as the probe.
+ * in a network namespace of its own.
  */
 #include <stddef.h>
 
 #include "base/error.h"
 
 struct probe {
-	int landlock_abi;         /* 0 = none that a session can use */
+	int landlock_abi; /* 0 = none that a session can use */
+	/* That namespace, empty but for lo and the ruleset. While one ruleset is there, the kernel need not rewrite its
+	 * own code, on every processor, for the first session to begin and the last to end. -1 = none. */
+	int network;
 	struct error unavailable; /* .code is ERROR_NONE where sessions can be started; else why not */
 };
 

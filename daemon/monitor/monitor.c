@@ -190,6 +190,7 @@ int monitor_open(struct monitor *m, const struct options *options, struct error 
 		.options = *options,
 		.place = PLACE_INIT,
 		.files = { -1, -1, -1, -1, -1, -1 },
+		.probe = { .network = -1 },
 		.cgroups = CGROUP_HOST_INIT,
 		.peers = PEERS_INIT,
 		.sessions = SESSIONS_INIT,
@@ -214,6 +215,7 @@ void monitor_done(struct monitor *m)
 	fd_close(m->files.seccomp_session);
 	fd_close(m->files.etc);
 	fd_close(m->files.null);
+	fd_close(m->probe.network);
 	cgroup_host_close(&m->cgroups);
 	peers_clear(&m->peers);
 	place_close(&m->place);

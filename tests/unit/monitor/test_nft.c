@@ -8,11 +8,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#include "base/fd.h"
 #include "daemon/linux/nft_apply.h"
 #include "daemon/linux/nft_rules.h"
 #include "daemon/linux/probe.h"
@@ -121,15 +123,23 @@ static void test_cut_batch_is_seen(void **state)
 static void test_probe(void **state)
 {
 	_cleanup_buffer_ struct buffer b = BUFFER_INIT(NFT_RULES_MAX);
+	struct stat ours, kept;
 	struct probe probe;
 
 	build(&b);
 	probe_kernel(b.data, b.len, &probe);
 	assert_int_equal(probe.unavailable.code, ERROR_NONE);
+	/* It keeps the namespace that it tried, which is not the one in use. */
+	assert_int_equal(fstat(probe.network, &kept), 0);
+	assert_int_equal(stat("/proc/self/ns/net", &ours), 0);
+	assert_int_equal(kept.st_dev, ours.st_dev);
+	assert_int_not_equal(kept.st_ino, ours.st_ino);
+	fd_close(probe.network);
 	/* A kernel whose nftables lacks something. */
 	memcpy(memmem(b.data, b.len, "reject", 6), "rejekt", 6);
 	probe_kernel(b.data, b.len, &probe);
 	assert_int_equal(probe.unavailable.code, ERROR_SANDBOX_UNAVAILABLE);
+	assert_int_equal(probe.network, -1);
 	assert_string_equal(probe.unavailable.step, "nftables");
 	assert_true(probe.unavailable.err > 0);
 	assert_string_not_equal(probe.unavailable.message, "");
