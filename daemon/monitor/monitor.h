@@ -28,7 +28,7 @@ struct monitor_files {
 	int seccomp;
 	int seccomp_nesting;
 	int seccomp_session; /* of isod-session itself */
-	int etc; /* O_PATH folder */
+	int etc;             /* O_PATH folder */
 	int null;
 };
 
@@ -51,7 +51,7 @@ struct monitor {
 	uv_work_t sweep;
 	bool stopping;
 	uint64_t refused_ms; /* when a refused connection was last logged */
-	bool failed; /* isod ends with a non-zero status */
+	bool failed;         /* isod ends with a non-zero status */
 };
 
 /* Everything up to the loop, in order; blocks. 0, or -errno with *e. monitor_done() in either case. */
