@@ -139,6 +139,7 @@ static const struct launch_step steps[] = {
 	{ "fork", start_program },
 	{ "stdio of pid 1", let_go_of_stdio },
 	{ "rights of pid 1", drop_rights },
+	{ "loop of pid 1", launch_loop_open },
 	{ "started", tell_started },
 };
 

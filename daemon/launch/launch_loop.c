@@ -153,23 +153,25 @@ static int on_grace(struct loop *loop)
 	return 0;
 }
 
-static int loop_open(struct loop *loop)
+int launch_loop_open(struct launch *l, struct error *e)
 {
 	sigset_t children;
 
 	sigemptyset(&children);
 	sigaddset(&children, SIGCHLD);
-	loop->children = signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (loop->children < 0)
+	l->children_fd = signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (l->children_fd < 0)
 		return -errno;
-	loop->grace = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	return loop->grace < 0 ? -errno : launch_confine_init();
+	l->grace_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	return l->grace_fd < 0 ? -errno : launch_confine_init();
 }
 
 int launch_loop_run(struct launch *l)
 {
-	struct loop loop = { .launch = l, .children = -1, .grace = -1, .status = LAUNCH_EXIT_FAILED };
-	int r = loop_open(&loop);
+	struct loop loop = {
+		.launch = l, .children = l->children_fd, .grace = l->grace_fd, .status = LAUNCH_EXIT_FAILED
+	};
+	int r = 0;
 
 	while (r == 0 && !loop.ended) {
 		struct pollfd fds[] = {

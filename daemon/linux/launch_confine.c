@@ -26,6 +26,8 @@ static const struct sock_filter filter[] = {
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, NATIVE_ARCH, 1, 0),
 	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
 	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+	/* the last report, the signal to go */
+	ALLOW(SYS_write),
 	/* waiting, the link, children, the terminal */
 	ALLOW(SYS_ppoll),
 	ALLOW(SYS_recvmsg),

@@ -1,7 +1,7 @@
 #ifndef ISOD_LINUX_LAUNCH_CONFINE_H
 #define ISOD_LINUX_LAUNCH_CONFINE_H
-/* The system calls that pid 1 still needs in its loop; every other one fails with EPERM from then on. Not in a build
- * with a sanitizer, whose own runtime needs others. 0 or -errno. Needs no_new_privs. */
+/* The system calls that pid 1 still needs for its last steps and in its loop; every other one fails with EPERM from
+ * then on. Not in a build with a sanitizer, whose own runtime needs others. 0 or -errno. Needs no_new_privs. */
 int launch_confine_init(void);
 
 #endif

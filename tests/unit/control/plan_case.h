@@ -14,7 +14,7 @@ struct plan_case {
 	struct schema_variable env[8];
 	const char *named[4];
 	bool terminal;
-	int64_t umask; /* 0: not named */
+	int64_t umask;  /* 0: not named */
 	bool split_usr; /* /bin and its like are real folders */
 };
 
