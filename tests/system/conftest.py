@@ -205,7 +205,8 @@ def users():
         try:
             pwd.getpwnam(name)
         except KeyError:
-            subprocess.run(['useradd', '-m', '-s', '/bin/bash', name], check=True)
+            # '*' and not '!': sshd takes no key of a locked account
+            subprocess.run(['useradd', '-m', '-p', '*', '-s', '/bin/bash', name], check=True)
         entry = pwd.getpwnam(name)
         for d in ('proj', '.aws', '.ssh', '.config', '.config/isod'):
             os.makedirs(os.path.join(entry.pw_dir, d), exist_ok=True)

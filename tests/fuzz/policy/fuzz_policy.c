@@ -12,7 +12,7 @@ static void check(const struct policy *p)
 	_cleanup_buffer_ struct buffer text = BUFFER_INIT((size_t)64 << 20);
 	struct json_writer *w = json_write_new(&text);
 
-	if (p->egress.n_rules != p->allowed_domains.count + p->denied_domains.count || strlen(p->digest) != 64)
+	if (p->egress.n_rules != p->allowed_domains.count + p->denied_domains.count)
 		abort();
 	policy_write(p, w);
 	if (json_write_finish(w) < 0)
