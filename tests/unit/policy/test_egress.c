@@ -274,43 +274,6 @@ static void dns(void **state)
 	free(r.by_name);
 }
 
-static void below(void **state)
-{
-	static const char *const yes[] = { "example", "wild.example", "deep.wild.example", "both.example" };
-	static const char *const no[] = { "ok.example",
-					  "k.example",
-					  "ild.example",
-					  "a.wild.example",
-					  "evil.wild.example",
-					  "xample",
-					  "other.example",
-					  "net",
-					  "zzz",
-					  "a" };
-	struct egress_rule copy[ARRAY_SIZE(rules)];
-	struct egress_rules r = { .rules = copy, .n_rules = ARRAY_SIZE(rules) }, none = { 0 };
-	char longest[256];
-
-	memcpy(copy, rules, sizeof(rules));
-	assert_false(egress_has_below(&r, "example")); /* not prepared */
-	assert_int_equal(egress_rules_prepare(&r), 0);
-	assert_int_equal(egress_rules_prepare(&none), 0);
-	for (size_t i = 0; i < ARRAY_SIZE(yes); i++) {
-		if (!egress_has_below(&r, yes[i]))
-			fail_msg("%s: nothing below", yes[i]);
-		assert_false(egress_has_below(&none, yes[i]));
-	}
-	for (size_t i = 0; i < ARRAY_SIZE(no); i++)
-		if (egress_has_below(&r, no[i]))
-			fail_msg("%s: something below", no[i]);
-	memset(longest, 'a', sizeof(longest) - 1);
-	longest[sizeof(longest) - 1] = '\0';
-	assert_false(egress_has_below(&r, longest + 2));
-	assert_false(egress_has_below(&r, longest));
-	free(r.by_name);
-	free(none.by_name);
-}
-
 struct dial {
 	const char *name;
 	const char *address;
@@ -511,7 +474,6 @@ int main(void)
 		cmocka_unit_test(nothing_allows_nothing),
 		cmocka_unit_test(any_is_not_there),
 		cmocka_unit_test(dns),
-		cmocka_unit_test(below),
 		cmocka_unit_test(dialled_address),
 		cmocka_unit_test(wide_networks),
 		cmocka_unit_test(fifty_thousand_rules),
