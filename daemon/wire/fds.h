@@ -10,8 +10,7 @@
 enum control_fd {
 	CONTROL_FD_MONITOR = 3, /* SOCK_SEQPACKET to isod, control_wire.h */
 	CONTROL_FD_AUDIT = 4,   /* O_PATH directory, owned by the control user: audit log files */
-	CONTROL_FD_CONFIG =
-		5, /* O_PATH directory of the administrator's policy.json, or /dev/null where there is none */
+	CONTROL_FD_CONFIG = 5,  /* O_PATH directory of the administrator's policy.json */
 	CONTROL_FD_END
 };
 

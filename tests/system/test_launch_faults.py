@@ -142,3 +142,21 @@ def test_umask_and_open_files_as_the_user_has_them(isod, project):
     with open(f'/proc/{os.getpid()}/limits', encoding='ascii') as f:
         soft = next(line for line in f if line.startswith('Max open files')).split()[3]
     assert r.text.split() == ['0007', soft, '660'], r
+
+
+IGNORING = ('import os, signal, sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN); '
+            'signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM]); os.execv(sys.argv[1], sys.argv[1:])')
+
+
+def test_isod_started_by_a_careless_parent(root_dir, users):
+    """SIGCHLD ignored and SIGTERM blocked are inherited over exec: isod reaps and ends all the same."""
+    d = Isod(root_dir, 'careless', prefix=['/usr/bin/python3', '-c', IGNORING])
+    d.start()
+    try:
+        for _ in range(10):
+            r = d.run('sh', '-c', 'exit 7')
+            assert r.rc == 7, r
+        # Ends like these are no errors.
+        assert '<3>' not in d.log(), d.log()
+    finally:
+        d.stop()
