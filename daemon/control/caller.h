@@ -20,7 +20,8 @@ struct caller {
 		.texts = STRING_LIST_INIT                                                                              \
 	}
 
-/* Asks NSS, which may read files or ask a local service. A uid without an entry is no error. 0 or -errno with *e. */
+/* Asks NSS, in the loop: a directory service that is slow to answer holds up every client, not only the caller. A uid
+ * without an entry is no error. 0 or -errno with *e. */
 int caller_look_up(uint32_t uid, uint32_t gid, struct caller *ret, struct error *e);
 /* The same from values, for tests. home and shell may be NULL. */
 int caller_set(struct caller *ret, uint32_t uid, uint32_t gid, const char *name, const char *home, const char *shell);
