@@ -71,6 +71,29 @@ def stream(isod, as_user):
     return {'raw_gb_s': round(max(raw), 2), 'isoctl_gb_s': round(max(ours), 2), 'isoctl_over_raw': round(max(ours) / max(raw), 3)}
 
 
+def pss_kib(pid):
+    with open(f'/proc/{pid}/smaps_rollup', encoding='ascii') as f:
+        return next(int(line.split()[1]) for line in f if line.startswith('Pss:'))
+
+
+def idle(isod, as_user):
+    """What ten sessions that do nothing hold in userspace, without their programs."""
+    n = 10
+    sessions = [subprocess.Popen([isod.client, 'run', '-q', '--', 'sh', '-c', 'echo; exec cat'], stdin=subprocess.PIPE,
+                                 stdout=subprocess.PIPE, **as_user) for _ in range(n)]
+    total = {'isod-session': 0, 'isod-launch': 0}
+    for session in sessions:
+        session.stdout.readline()
+    for pid in isod.helpers():
+        with open(f'/proc/{pid}/comm', encoding='ascii') as f:
+            name = f.read().strip()
+        if name in total:
+            total[name] += pss_kib(pid)
+    for session in sessions:
+        session.communicate()
+    return {'sessions': n, 'isod_session_kib': total['isod-session'] // n, 'pid1_kib': total['isod-launch'] // n}
+
+
 TINYPROXY = '''Port 18888
 Listen 127.0.0.1
 MaxClients 600
@@ -129,7 +152,7 @@ def build(directory, name):
 
 def main():
     entry = pwd.getpwnam(USERS[0])
-    wanted = sys.argv[2:] or ['start', 'many', 'stream', 'tunnel']
+    wanted = sys.argv[2:] or ['start', 'many', 'stream', 'idle', 'tunnel']
     with tempfile.TemporaryDirectory(dir='/var/lib', prefix='isod-bench-') as directory:
         os.chmod(directory, 0o755)
         load, tool = (build(directory, name) for name in ('load', 'start'))
@@ -146,6 +169,8 @@ def main():
                 result['eight_at_once'] = many(isod, as_user, tool)
             if 'stream' in wanted:
                 result['stdout'] = stream(isod, as_user)
+            if 'idle' in wanted:
+                result['idle'] = idle(isod, as_user)
             if 'tunnel' in wanted:
                 result['tunnel'] = tunnel(isod, as_user, load, directory)
         finally:
