@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "daemon/monitor/monitor.h"
 #include "daemon/monitor/session_start.h"
-#include "daemon/monitor/helper.h"
+#include "daemon/monitor/child_spawn.h"
 #include "daemon/wire/fds.h"
 
 #define BACKOFF_FIRST_MS 100

@@ -12,7 +12,7 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "daemon/monitor/monitor.h"
-#include "daemon/monitor/helper.h"
+#include "daemon/monitor/child_spawn.h"
 #include "daemon/monitor/stdio_check.h"
 #include "daemon/wire/context.h"
 #include "daemon/wire/fds.h"

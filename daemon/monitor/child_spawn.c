@@ -1,4 +1,4 @@
-#include "daemon/monitor/helper.h"
+#include "daemon/monitor/child_spawn.h"
 
 #include <errno.h>
 #include <fcntl.h>

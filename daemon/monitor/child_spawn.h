@@ -1,5 +1,5 @@
-#ifndef ISOD_MONITOR_HELPER_H
-#define ISOD_MONITOR_HELPER_H
+#ifndef ISOD_MONITOR_CHILD_SPAWN_H
+#define ISOD_MONITOR_CHILD_SPAWN_H
 /*
  * Starts a helper with exactly the descriptors of daemon/wire/fds.h. Nothing runs between fork and exec but dup2, so it
  * is safe whatever threads exist. The helper gets no environment, default signals and a session of its own.
