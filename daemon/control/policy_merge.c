@@ -68,10 +68,17 @@ static const struct {
 static int take_client(const struct json_objects *texts, struct policy_input *layers, size_t *n, struct error *e)
 {
 	const struct schema_policy *given = texts->items;
-	size_t last = 0;
+	size_t last = 0, bytes = 0;
 
 	for (size_t i = 0; i < texts->count; i++) {
-		size_t k = 0;
+		size_t k = 0, len = strlen(given[i].text);
+
+		bytes += len;
+		if (bytes > LIMIT_POLICY_CALL)
+			return error_set(e, ERROR_LIMIT, E2BIG, "policies",
+					 "Keep long lists of rules in the administrator's policy.",
+					 "The policies of one call may have at most %u bytes together.",
+					 LIMIT_POLICY_CALL);
 
 		while (k < ARRAY_SIZE(client_layers) && strcmp(client_layers[k].name, given[i].layer) != 0)
 			k++;
@@ -86,7 +93,7 @@ static int take_client(const struct json_objects *texts, struct policy_input *la
 			.layer = client_layers[k].kind,
 			.path = given[i].path,
 			.text = given[i].text,
-			.len = strlen(given[i].text),
+			.len = len,
 		};
 	}
 	return 0;

@@ -106,3 +106,18 @@ def test_isod_serves_nobody_in_a_session(isod, user, how):
 def test_isod_serves_nobody_of_another_user_namespace(isod):
     r = subprocess.run(['unshare', '-Ur', 'python3', '-c', CALL_ISOD, isod.socket], capture_output=True, timeout=60)
     assert b'org.isod.Refused' in r.stdout, r
+
+
+@pytest.mark.parametrize('sizes, fits', [([200_000], True), ([262_145], False), ([131_072, 131_073], False), ([20_000] * 14, False)])
+@pytest.mark.parametrize('method', ['Run', 'PolicyShow'])
+def test_policies_of_a_call_are_bounded_together(isod, sizes, fits, method):
+    policies = [{'layer': 'file', 'path': f'/p{i}', 'text': '{}' + ' ' * (size - 2)} for i, size in enumerate(sizes)]
+    null = os.open('/dev/null', os.O_RDWR)
+    with Varlink(isod.socket) as v:
+        if method == 'Run':
+            reply = v.call('org.isod.Run', {'argv': ['true'], 'cwd': '/srv', 'env': [], 'named': [], 'policies': policies}, [null] * 3,
+                           more=True)
+        else:
+            reply = v.call('org.isod.PolicyShow', {'policies': policies})
+    os.close(null)
+    assert reply.get('error') == (None if fits else 'org.isod.LimitExceeded'), reply
