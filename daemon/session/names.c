@@ -107,6 +107,8 @@ static int name_index(struct names *n, const char *name, uint32_t *ret)
 			return r;
 		slot = find_slot(n, name);
 	}
+	if (!slot) /* never: at most half of the table is in use */
+		return -ENOSPC;
 	copy = strdup(name);
 	if (!copy)
 		return -ENOMEM;

@@ -173,7 +173,7 @@ static int decode_argv(struct cursor *c, uint32_t n, const char **argv, struct e
 		if (cursor_string(c, LIMIT_PLAN, &argv[i]) < 0)
 			return bad(e, "argument %u", i);
 	argv[n] = NULL;
-	return argv[0][0] ? 0 : bad(e, "the command is empty");
+	return n > 0 && argv[0] && argv[0][0] ? 0 : bad(e, "the command is empty");
 }
 
 static int decode_envp(struct cursor *c, uint32_t n, const char **envp, struct error *e)
