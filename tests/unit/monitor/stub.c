@@ -117,6 +117,9 @@ static int launch(void)
 	what = plan.argv[0];
 	if (strcmp(what, "die") == 0)
 		return 3;
+	/* Until isod kills it. */
+	while (strcmp(what, "hang") == 0)
+		pause();
 	if (strcmp(what, "not-ours") == 0) {
 		report(REPORT_PID1, getppid(), NULL);
 		return 0;

@@ -176,7 +176,7 @@ static void run_not_ours(void)
 
 static void run_helper_dies(void)
 {
-	start("sleep", "die");
+	start("hang", "die");
 	follow(false, false);
 }
 
