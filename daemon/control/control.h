@@ -19,7 +19,7 @@ struct control {
 	struct view_probe probe;
 	int config_fd;      /* the administrator's folder */
 	struct error hello; /* why no session can be started on this machine; message "" = none */
-	int landlock_abi; /* that sessions are confined by, 0 = none */
+	int landlock_abi;   /* that sessions are confined by, 0 = none */
 	bool hello_seen;
 };
 
