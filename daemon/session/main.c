@@ -49,8 +49,8 @@ static int map_context(struct session_context *ret)
 
 static int map_filter(struct rights *ret)
 {
-	const void *map;
-	size_t len;
+	const void *map = NULL;
+	size_t len = 0;
 	int r = fd_sealed_map(SESSION_FD_SECCOMP, FILTER_MAX, &map, &len);
 
 	if (r < 0)
@@ -68,8 +68,8 @@ int main(void)
 	struct rights rights = { .context = &context };
 	struct egress_rules rules;
 	struct error e = ERROR_INIT;
-	const void *egress;
-	size_t egress_len;
+	const void *egress = NULL;
+	size_t egress_len = 0;
 	int r;
 
 	log_open("isod-session", LOG_LEVEL_INFO);
