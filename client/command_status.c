@@ -25,7 +25,7 @@ static int print(const struct client *client, const struct json_value *answer, b
 	if (r == 0)
 		r = listing_append(&out, json_get(answer, ready ? "sessions" : "reason"));
 	if (r == 0)
-		r = buffer_append_string(&out, "\nLandlock ABI (0: none): ");
+		r = buffer_append_string(&out, "\nLandlock ABI: ");
 	if (r == 0)
 		r = listing_append(&out, json_get(answer, "landlock"));
 	if (r == 0)
