@@ -19,6 +19,7 @@
 #include "client/run.h"
 #include "client/signals.h"
 #include "client/terminal.h"
+#include "client/terminal_guard.h"
 #include "client/terminal_modes.h"
 #include "proto/stream.h"
 
@@ -216,6 +217,7 @@ static void on_frame(struct screen *s, const struct stream_frame *frame)
 	case STREAM_STDOUT:
 	case STREAM_STDERR:
 		terminal_modes_feed(&s->modes, frame->payload, frame->len);
+		terminal_guard_modes(&s->modes);
 		if (!s->output_gone)
 			queue(s, buffer_append(&s->to_output, frame->payload, frame->len));
 		return;

@@ -10,6 +10,8 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "client/terminal_guard.h"
+
 /* State of the process, since a signal handler has no other way to it. */
 static struct {
 	int fd;
@@ -34,6 +36,7 @@ void terminal_restore(void)
 		if (tcgetpgrp(terminal.fd) == getpgrp())
 			while (tcsetattr(terminal.fd, TCSANOW, &terminal.before) < 0 && errno == EINTR)
 				;
+		terminal_guard_arm(false);
 	}
 	errno = saved;
 }
@@ -86,10 +89,12 @@ int terminal_raw(int fd)
 		terminal.before = raw;
 	terminal.fd = fd;
 	hook_ways_out();
+	terminal_guard_start(fd, &terminal.before);
 	cfmakeraw(&raw);
 	raw.c_cc[VMIN] = 1;
 	raw.c_cc[VTIME] = 0;
 	terminal.is_raw = 1;
+	terminal_guard_arm(true);
 	while (tcsetattr(fd, TCSANOW, &raw) < 0)
 		if (errno != EINTR)
 			return -errno;

@@ -2,7 +2,7 @@
 #define ISOD_CLIENT_TERMINAL_H
 /*
  * The caller's terminal: raw while a pty session has it, and as it was on every way out: return, exit(), a fatal
- * signal. One a process.
+ * signal; after SIGKILL by terminal_guard.h. One a process.
  */
 #include <stdint.h>
 

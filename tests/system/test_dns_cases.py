@@ -27,12 +27,15 @@ def named(root_dir, dns):
     d.stop()
 
 
+PORT = 8080
+
+
 @pytest.fixture(scope='module')
 def listener():
-    """Any connection that is made to this machine on port 80 is counted."""
+    """Any connection that is made to this machine on PORT (nginx of the other tests has 80) is counted."""
     for address in OWN:
         subprocess.run(['ip', 'addr', 'add', address + ('/128' if ':' in address else '/32'), 'dev', 'lo'], check=True)
-    s = socket.create_server(('::', 80), family=socket.AF_INET6, dualstack_ipv6=True, backlog=64)
+    s = socket.create_server(('::', PORT), family=socket.AF_INET6, dualstack_ipv6=True, backlog=64)
     s.setblocking(False)
     yield s
     s.close()
@@ -51,7 +54,7 @@ def accepted(s):
 
 
 def get(isod, name, *options):
-    return isod.run('curl', '-sS', '-i', '--max-time', '20', f'http://{name}/', options=['-q', '--allow-domain', name, *options])
+    return isod.run('curl', '-sS', '-i', '--max-time', '20', f'http://{name}:{PORT}/', options=['-q', '--allow-domain', f'{name}:{PORT}', *options])
 
 
 def last_connection(isod):
@@ -80,9 +83,9 @@ def test_a_rule_that_names_the_own_address_opens_it(named, dns, listener, addres
     """Case 86: unless the rule names that address. Nobody answers, but the connection is made."""
     dns.answers['target.test-zone.net'] = [address]
     accepted(listener)
-    rule = f'[{address}]:80' if ':' in address else address
-    p = named.popen('run', '-q', '--allow-domain', 'target.test-zone.net', '--allow-domain', rule, '--', 'curl', '-sS', '--max-time',
-                    '20', 'http://target.test-zone.net/', stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    rule = f'[{address}]:{PORT}' if ':' in address else f'{address}:{PORT}'
+    p = named.popen('run', '-q', '--allow-domain', f'target.test-zone.net:{PORT}', '--allow-domain', rule, '--', 'curl', '-sS',
+                    '--max-time', '20', f'http://target.test-zone.net:{PORT}/', stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     wait_for(lambda: accepted(listener) > 0, 'the own address is dialled')
     p.communicate(timeout=30)
 
@@ -93,8 +96,8 @@ def test_rebinding(named, dns, listener):
     dns.answers['rebind.test-zone.net'] = lambda kind: [next(turns)] if kind == 1 else []
     accepted(listener)
     del dns.queries[:]
-    r = named.sh('for i in 1 2 3 4 5 6 7 8; do curl -sS -o /dev/null -w "%{http_code}\\n" --max-time 20 http://rebind.test-zone.net/; done',
-                 options=['-q', '--allow-domain', 'rebind.test-zone.net'])
+    r = named.sh('for i in 1 2 3 4 5 6 7 8; do curl -sS -o /dev/null -w "%{http_code}\\n" --max-time 20 '
+                 f'http://rebind.test-zone.net:{PORT}/; done', options=['-q', '--allow-domain', f'rebind.test-zone.net:{PORT}'])
     assert len(r.text.split()) == 8 and set(r.text.split()) <= {'403', '502'} and accepted(listener) == 0, r
     assert [q for q in dns.queries if q == ('rebind.test-zone.net', 1)] == [('rebind.test-zone.net', 1)] * 8, dns.queries
     reasons = [e['reason'] for e in named.audit(named.last_session()['id']) if e['event'] == 'connection']
@@ -136,8 +139,8 @@ def test_an_empty_allow_list_allows_nothing(root_dir, named, dns, listener, form
     named.policy(EMPTY[form])
     del dns.queries[:]
     try:
-        r = named.sh('curl -sS -i --max-time 10 http://ok.test-zone.net/; curl -sS --noproxy "*" http://ok.test-zone.net/; '
-                     'curl -sS --noproxy "*" http://93.184.216.77/')
+        r = named.sh(f'curl -sS -i --max-time 10 http://ok.test-zone.net:{PORT}/; curl -sS --noproxy "*" http://ok.test-zone.net:{PORT}/; '
+                     f'curl -sS --noproxy "*" http://93.184.216.77:{PORT}/')
     finally:
         named.policy({})
     assert 'network: none' in r.errors and ' 403 ' in r.text and dns.queries == [] and accepted(listener) == 0, r

@@ -8,7 +8,7 @@ import termios
 import pexpect
 import pytest
 
-from conftest import SANITIZED, USERS, project_of
+from conftest import SANITIZED, USERS, descendants, project_of
 from waiting import wait_for
 
 
@@ -91,8 +91,9 @@ def test_ctrl_z_stops_the_inner_job(isod):
     c.expect(b'\rup\r\n')
     c.send(b'\x1a')
     c.expect(b'Stopped')
-    c.sendline(b'kill -9 %1; wait; exit 0')
-    finish(c)
+    # bash would warn of a stopped job instead of leaving
+    c.sendline(b'kill -9 %1; exec true')
+    assert finish(c) == 0
 
 
 def test_a_stopped_program_stops_the_client_and_fg_resumes(isod):
@@ -166,6 +167,26 @@ def test_kill_9_of_the_client_hangs_up(isod):
     os.kill(c.pid, signal.SIGKILL)
     c.close()
     wait_for(lambda: not [s for s in isod.sessions() if s['state'] != 'ended'], 'the session hangs up')
+
+
+def test_terminal_is_restored_after_kill_9_of_the_client(isod):
+    """Under a script, which is no shell with job control that would put its terminal back by itself."""
+    entry = pwd.getpwnam(USERS[0])
+    inside = r'printf "\033[?25l\033[?1000hup"; exec sleep 1000'
+    c = pexpect.spawn('setpriv', [f'--reuid={entry.pw_uid}', f'--regid={entry.pw_gid}', '--init-groups', 'sh', '-c',
+                                  '"$0" run -q -- sh -c "$1"; echo st=$?; read x; echo "got $x"', isod.client, inside],
+                      cwd=project_of(USERS[0]), env=isod.environment(USERS[0]), timeout=30)
+    SPAWNED.append(c)
+    c.expect(b'up')
+    assert not termios.tcgetattr(c.child_fd)[3] & termios.ICANON
+    client = [p for p in descendants(c.pid) if os.readlink(f'/proc/{p}/exe').endswith('/isoctl')][0]
+    os.kill(client, signal.SIGKILL)
+    wait_for(lambda: termios.tcgetattr(c.child_fd)[3] & termios.ICANON and termios.tcgetattr(c.child_fd)[3] & termios.ECHO, 'it is restored')
+    c.expect(rb'\x1b\[\?1000l')
+    c.sendline('line')
+    c.expect(b'got line')
+    c.expect(pexpect.EOF)
+    c.close()
 
 
 def test_exit_codes_through_a_pty(isod):
