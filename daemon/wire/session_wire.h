@@ -26,8 +26,9 @@ enum session_type {
 	SESSION_ATTACH, /* struct session_status, 1 descriptor: client connection, raw frames from now on
 			   (proto/stream.h); rows << 16 | columns in value */
 	SESSION_SIGNAL, /* struct session_status: value = signal */
-	SESSION_ENDING, /* struct session_status: kind, value: why isod-control is about to have the session killed. It is
-			   what the client's EXIT frame and SESSION_EXITED say unless the program's own exit comes first */
+	SESSION_ENDING, /* struct session_status: kind, value: why isod-control is about to have the session killed. It
+			   is what the client's EXIT frame and SESSION_EXITED say unless the program's own exit comes
+			   first */
 	SESSION_TYPE_END
 };
 
