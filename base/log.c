@@ -17,8 +17,8 @@ void log_open(const char *program, enum log_level max)
 	log_prefixed = !isatty(STDERR_FILENO);
 }
 
-/* Text may hold bytes that a session wrote: none of them (C1 controls in UTF-8 neither) may act on a terminal or start a
- * new line. */
+/* Text may hold bytes that a session wrote: none of them (C1 controls in UTF-8 neither) may act on a terminal or start
+ * a new line. */
 static size_t log_escape(char *to, size_t size, const char *from)
 {
 	size_t n = 0;

@@ -159,6 +159,7 @@ static void test_hang_up_ends_the_session(void **state)
 	int client;
 	_cleanup_close_ int helper = server_start_session(*state, 1000, "", &client, id);
 
+	assert_true(helper >= 0);
 	close(client);
 	assert_string_equal(server_isod_expect(*state, CONTROL_KILL).id, id);
 	server_isod_expect(*state, CONTROL_PEER_DONE);
@@ -268,6 +269,7 @@ static void test_other_users_see_nothing(void **state)
 	char id[ISOD_ID_LEN + 1];
 	_cleanup_close_ int client = -1, helper = server_start_session(*state, 1000, ",\"name\":\"w\"", &client, id);
 
+	assert_true(helper >= 0);
 	for (size_t i = 0; i < ARRAY_SIZE(methods); i++) {
 		const char *more = i == 2 ? ",\"follow\":false" : "";
 		_cleanup_json_ struct json_document doc = ask(*state, 1001, methods[i], id, more);

