@@ -170,8 +170,9 @@ int policy_read_set(const struct policy_builder *b, const struct policy_key *key
 			return policy_refuse(b, &at, NULL, "The value must be a string, not %s.",
 					     json_type_name(member->value.type));
 		r = read_bytes(b, &member->value, &at, &bytes);
-		if (r == 0)
-			r = set_variable(b, member->name, bytes, member->line);
+		if (!bytes)
+			return r;
+		r = set_variable(b, member->name, bytes, member->line);
 		if (r < 0)
 			return r;
 	}

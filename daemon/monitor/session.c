@@ -131,17 +131,20 @@ static bool cgroup_is_gone(struct session *s)
 	return true;
 }
 
-/* In a thread of the pool. */
+/* In a thread of the pool: the loop looks at .scratch_left only, which is set when the pool is done with .work. */
 static void remove_scratch(uv_work_t *work)
 {
 	struct session *s = work->data;
 
-	s->scratch_left = tree_remove(s->monitor->place.sessions, s->id);
+	s->work_result = tree_remove(s->monitor->place.sessions, s->id);
 }
 
 static void on_scratch_removed(uv_work_t *work, int status)
 {
-	settle(work->data);
+	struct session *s = work->data;
+
+	s->scratch_left = s->work_result;
+	settle(s);
 }
 
 static void begin_cleaning(struct session *s)

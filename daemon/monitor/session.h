@@ -46,7 +46,8 @@ struct session {
 	struct cgroup_leaf cgroup;
 	unsigned cgroup_tries;
 	uv_work_t work;
-	int scratch_left; /* result of the work, -EINPROGRESS before */
+	int work_result;  /* written by the thread of the pool */
+	int scratch_left; /* the result once the pool is done, -EINPROGRESS before; the loop alone writes it */
 };
 
 struct sessions {

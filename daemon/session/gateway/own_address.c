@@ -39,7 +39,7 @@ static ssize_t ask(int family, const uint8_t *address, char *answer, size_t size
 
 bool own_address(int family, const uint8_t address[16])
 {
-	char answer[1024] __attribute__((aligned(NLMSG_ALIGNTO)));
+	char answer[1024] __attribute__((aligned(NLMSG_ALIGNTO))) = { 0 };
 	const struct nlmsghdr *header = (const void *)answer;
 	const struct rtmsg *route = NLMSG_DATA(header);
 	uint8_t inner[16];
