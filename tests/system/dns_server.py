@@ -47,7 +47,8 @@ class DnsServer:
     def close(self):
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
             s.sendto(b'', ('127.0.0.53', 53))
-        self.thread.join(10)
+        self.thread.join()
+        self.sock.close()
 
 
 @contextlib.contextmanager

@@ -16,7 +16,8 @@ class Server:
         self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.socket.bind(('127.0.0.1', 53))
         self.asked = []
-        threading.Thread(target=self.serve, daemon=True).start()
+        self.thread = threading.Thread(target=self.serve, daemon=True)
+        self.thread.start()
 
     def serve(self):
         while True:
@@ -34,6 +35,8 @@ class Server:
     def stop(self):
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
             s.sendto(b'', ('127.0.0.1', 53))
+        self.thread.join()
+        self.socket.close()
 
 
 @pytest.fixture

@@ -64,6 +64,8 @@ static void on_owner(void *data, uint32_t pid, const char *program)
 	release(c);
 	if (c->state == CONNECTION_CLOSED)
 		connection_close(c);
+	else /* A reply may have waited for this. */
+		poller_again(&c->gateway->poller, &c->client);
 }
 
 void audit_open(struct connection *c, const struct sockaddr *peer)
@@ -145,6 +147,11 @@ void audit_end(struct connection *c, uint32_t reason)
 	}
 	hold(c, &e);
 	a->count = 0;
+}
+
+bool audit_is_asking(const struct connection *c)
+{
+	return c->audit.question != 0;
 }
 
 bool audit_is_waiting(const struct connection *c)

@@ -35,6 +35,9 @@ void audit_dialled(struct connection *c, uint8_t family, const uint8_t address[1
 void audit_count(struct connection *c);
 /* Makes the event of the open target, if any. reason EGRESS_ALLOWED: it was served. */
 void audit_end(struct connection *c, uint32_t reason);
+/* True while it is not known yet which program this is. A short-lived one must not get its answer before: once it has
+ * ended nobody can tell. */
+bool audit_is_asking(const struct connection *c);
 /* True where an event still waits for its program. */
 bool audit_is_waiting(const struct connection *c);
 /* Sends what is held as it is, takes the question back. */

@@ -353,7 +353,7 @@ bool exchange_step(struct connection *c)
 	}
 	if (!run_request(c, &again, &step))
 		return step;
-	if (!x->reply_begun) {
+	if (!x->reply_begun && !audit_is_asking(c)) {
 		int r = read_reply(c, &step);
 
 		if (r < 0)
