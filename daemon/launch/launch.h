@@ -66,6 +66,7 @@ struct launch {
 	int ruleset_fd;  /* Landlock, or -1 */
 	int children_fd; /* signalfd */
 	int grace_fd;    /* timerfd, not armed before LINK_HANGUP */
+	int diag_fd;     /* netlink: whose socket is this */
 	int go_fd;       /* write end: the program waits for a byte on the other before it execs */
 	pid_t program;   /* as its own namespace counts; leader of a group of its own */
 };
@@ -73,7 +74,7 @@ struct launch {
 #define LAUNCH_INIT                                                                                                    \
 	{                                                                                                              \
 		.null_fd = -1, .proc_fd = -1, .root_fd = -1, .link_fd = -1, .pty_slave = -1, .ruleset_fd = -1,         \
-		.children_fd = -1, .grace_fd = -1, .go_fd = -1                                                         \
+		.children_fd = -1, .grace_fd = -1, .diag_fd = -1, .go_fd = -1                                          \
 	}
 
 /* Exit statuses of the three processes where they fail; isod reads the report, these are for people with strace. */

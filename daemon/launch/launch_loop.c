@@ -17,6 +17,7 @@
 #include "base/fd.h"
 #include "base/fd_pass.h"
 #include "daemon/linux/launch_confine.h"
+#include "daemon/linux/launch_diag.h"
 #include "daemon/linux/launch_pty.h"
 #include "daemon/linux/launch_who.h"
 #include "daemon/wire/link_wire.h"
@@ -104,7 +105,7 @@ static int on_who(struct loop *loop, const struct link_message *m)
 {
 	struct link_message answer = { .type = LINK_OWNER, .query = m->query };
 
-	launch_who_find(m->family, m->port, m->address, &answer.value, answer.text, sizeof(answer.text));
+	launch_who_find(launch_diag_inode(loop->launch->diag_fd, m), &answer.value, answer.text, sizeof(answer.text));
 	return tell(loop, &answer);
 }
 
@@ -163,7 +164,10 @@ int launch_loop_open(struct launch *l, struct error *e)
 	if (l->children_fd < 0)
 		return -errno;
 	l->grace_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	return l->grace_fd < 0 ? -errno : launch_confine_init();
+	if (l->grace_fd < 0)
+		return -errno;
+	l->diag_fd = launch_diag_open();
+	return l->diag_fd < 0 ? l->diag_fd : launch_confine_init();
 }
 
 int launch_loop_run(struct launch *l)

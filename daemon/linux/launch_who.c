@@ -15,79 +15,8 @@
 #include "base/limits.h"
 
 /* A session that has more than that gets no name for its connections. */
-#define TABLE_MAX (1U << 20)
 #define PROCESSES_MAX 4096
 #define DESCRIPTORS_MAX 65536
-
-/* The kernel prints addresses as 32-bit words in its own byte order. */
-static void address_text(uint16_t family, const uint8_t address[16], bool mapped, char *text, size_t size)
-{
-	static const uint8_t prefix[12] = { [10] = 0xff, [11] = 0xff };
-	uint8_t bytes[16];
-	uint32_t words[4];
-
-	if (family == AF_INET && !mapped) {
-		memcpy(words, address, 4);
-		snprintf(text, size, "%08X", words[0]);
-		return;
-	}
-	if (mapped) {
-		memcpy(bytes, prefix, sizeof(prefix));
-		memcpy(bytes + sizeof(prefix), address, 4);
-	} else {
-		memcpy(bytes, address, sizeof(bytes));
-	}
-	memcpy(words, bytes, sizeof(words));
-	snprintf(text, size, "%08X%08X%08X%08X", words[0], words[1], words[2], words[3]);
-}
-
-static uint64_t find_inode(const char *table, const char *local)
-{
-	size_t len = strlen(local);
-
-	/* "  sl: local remote st tx:rx tr:when retrnsmt uid timeout inode ..." */
-	for (const char *line = table; line; line = strchr(line, '\n')) {
-		const char *colon;
-		uint64_t inode;
-
-		line += *line == '\n';
-		colon = strchr(line, ':');
-		if (!colon)
-			break;
-		if (strncmp(colon + 1 + strspn(colon + 1, " "), local, len) != 0)
-			continue;
-		if (sscanf(colon + 1, " %*s %*s %*s %*s %*s %*s %*s %*s %" SCNu64, &inode) == 1 && inode != 0)
-			return inode;
-	}
-	return 0;
-}
-
-static uint64_t inode_in(const char *table, uint16_t family, uint16_t port, const uint8_t address[16], bool mapped)
-{
-	char local[48];
-	size_t len;
-
-	address_text(family, address, mapped, local, sizeof(local));
-	len = strlen(local);
-	snprintf(local + len, sizeof(local) - len, ":%04X ", port);
-	return find_inode(table, local);
-}
-
-uint64_t launch_who_inode(const char *table, uint16_t family, uint16_t port, const uint8_t address[16])
-{
-	return inode_in(table, family, port, address, false);
-}
-
-static uint64_t inode_of(const char *path, uint16_t family, uint16_t port, const uint8_t address[16], bool mapped)
-{
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
-	_cleanup_free_ char *table = NULL;
-	size_t len;
-
-	if (fd < 0 || fd_read_file(fd, TABLE_MAX, &table, &len) < 0)
-		return 0;
-	return inode_in(table, family, port, address, mapped);
-}
 
 /* True where /proc/PID/fd has the socket. *budget counts the descriptors looked at. */
 static bool has_socket(int proc, const char *pid, const char *wanted, unsigned *budget)
@@ -169,18 +98,10 @@ static void find_owner(uint64_t inode, int32_t *ret_pid, char *text, size_t size
 	}
 }
 
-void launch_who_find(uint16_t family, uint16_t port, const uint8_t address[16], int32_t *ret_pid, char *text,
-		     size_t size)
+void launch_who_find(uint64_t inode, int32_t *ret_pid, char *text, size_t size)
 {
-	uint64_t inode = 0;
-
 	*ret_pid = 0;
 	text[0] = '\0';
-	if (family == AF_INET)
-		inode = inode_of("/proc/net/tcp", family, port, address, false);
-	/* An IPv6 socket may talk IPv4 under a mapped address. */
-	if (inode == 0 && (family == AF_INET || family == AF_INET6))
-		inode = inode_of("/proc/net/tcp6", family, port, address, family == AF_INET);
 	if (inode != 0)
 		find_owner(inode, ret_pid, text, size);
 }

@@ -113,11 +113,12 @@ static bool peer_address(const struct sockaddr *peer, struct link_message *m)
 	return true;
 }
 
-uint32_t owner_ask(struct link *l, const struct sockaddr *peer, owner_fn fn, void *data)
+uint32_t owner_ask(struct link *l, const struct sockaddr *peer, const uint8_t to_address[16], uint16_t to_port,
+		   owner_fn fn, void *data)
 {
 	struct owners *o = link_owners(l);
 	struct question *q = TAILQ_FIRST(&o->free);
-	struct link_message m = { .type = LINK_WHO };
+	struct link_message m = { .type = LINK_WHO, .to_port = to_port };
 	bool first = TAILQ_EMPTY(&o->open), sent;
 
 	if (!q || uv_is_closing((uv_handle_t *)&o->timer))
@@ -126,6 +127,7 @@ uint32_t owner_ask(struct link *l, const struct sockaddr *peer, owner_fn fn, voi
 	if (q->query < OWNER_MAX) /* wrapped: 0 stands for "full" */
 		q->query += OWNER_MAX;
 	m.query = q->query;
+	memcpy(m.to_address, to_address, sizeof(m.to_address));
 	sent = peer_address(peer, &m) && link_send(l, &m) == 0;
 	q->open = true;
 	q->fn = fn;

@@ -14,10 +14,12 @@ struct owners;
 typedef void (*owner_fn)(void *data, uint32_t pid, const char *program);
 
 /*
- * peer: the other end of an accepted connection, i.e. the program's own local address. Calls fn exactly once, from the
+ * peer: the other end of an accepted connection, i.e. the program's own local address; to: what the program connected
+ * to, before any redirect. Calls fn exactly once, from the
  * loop, never from within this call. Returns a handle for owner_forget() (the caller goes away earlier), 0 when full.
  */
-uint32_t owner_ask(struct link *l, const struct sockaddr *peer, owner_fn fn, void *data);
+uint32_t owner_ask(struct link *l, const struct sockaddr *peer, const uint8_t to_address[16], uint16_t to_port,
+		   owner_fn fn, void *data);
 void owner_forget(struct link *l, uint32_t handle);
 
 /* Milliseconds; questions open at once. */

@@ -21,8 +21,9 @@ enum link_type {
 	/* session -> pid 1 */
 	LINK_SIGNAL,   /* value: signal for the program's process group (the foreground group of the pty, if any) */
 	LINK_CONTINUE, /* resume a stopped program, in the foreground */
-	LINK_WHO,    /* query, family (AF_INET, AF_INET6), port = local port, address = local address of a TCP socket */
-	LINK_HANGUP, /* the client is gone: SIGHUP + SIGCONT to everybody, then SIGKILL after a grace of 2 s */
+	LINK_WHO,      /* query, family (AF_INET, AF_INET6), port, address = own end of a program's TCP socket; to_port,
+			  to_address = what it was connected to */
+	LINK_HANGUP,   /* the client is gone: SIGHUP + SIGCONT to everybody, then SIGKILL after a grace of 2 s */
 	LINK_TYPE_END
 };
 
@@ -49,6 +50,9 @@ struct link_message {
 	uint16_t family;
 	uint16_t port; /* host byte order */
 	uint8_t address[16];
+	uint8_t to_address[16];
+	uint16_t to_port; /* host byte order */
+	uint16_t reserved;
 	char text[LINK_TEXT_MAX]; /* terminated */
 };
 

@@ -68,9 +68,31 @@ static void on_owner(void *data, uint32_t pid, const char *program)
 		poller_again(&c->gateway->poller, &c->client);
 }
 
+/* Where the program meant to connect: to that its own socket is connected, whatever the ruleset made of it. */
+static void connected_to(const struct connection *c, int family, uint8_t ret_address[16], uint16_t *ret_port)
+{
+	struct sockaddr_storage own = { 0 };
+	socklen_t len = sizeof(own);
+
+	if (c->gateway->original_target(c->client.fd, family, ret_address, ret_port) == 0 ||
+	    getsockname(c->client.fd, (struct sockaddr *)&own, &len) < 0)
+		return;
+	if (family == AF_INET) {
+		*ret_port = ntohs(((const struct sockaddr_in *)&own)->sin_port);
+		memcpy(ret_address, &((const struct sockaddr_in *)&own)->sin_addr, 4);
+	} else {
+		*ret_port = ntohs(((const struct sockaddr_in6 *)&own)->sin6_port);
+		memcpy(ret_address, &((const struct sockaddr_in6 *)&own)->sin6_addr, 16);
+	}
+}
+
 void audit_open(struct connection *c, const struct sockaddr *peer)
 {
-	c->audit.question = owner_ask(c->gateway->link, peer, on_owner, c);
+	uint8_t to_address[16] = { 0 };
+	uint16_t to_port = 0;
+
+	connected_to(c, peer->sa_family, to_address, &to_port);
+	c->audit.question = owner_ask(c->gateway->link, peer, to_address, to_port, on_owner, c);
 }
 
 void audit_begin(struct connection *c, uint32_t via)

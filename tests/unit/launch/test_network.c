@@ -145,7 +145,9 @@ static void the_owner_of_a_connection_is_known(void **state)
 	struct session s;
 	struct sockaddr_in peer;
 	socklen_t len = sizeof(peer);
-	struct link_message who = { .type = LINK_WHO, .query = 77, .family = AF_INET };
+	struct link_message who = {
+		.type = LINK_WHO, .query = 77, .family = AF_INET, .to_port = 443, .to_address = { 198, 18, 7, 7 }
+	};
 	int fd;
 
 	start(&s, PYTHON("import socket; c = socket.create_connection(('198.18.7.7', 443)); input()"));

@@ -92,35 +92,6 @@ static void counts_netlink_messages(void **state)
 	assert_int_equal(launch_netlink_count(&messages, sizeof(messages), &acks), -EBADMSG);
 }
 
-static const char table[] =
-	"  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
-	"   0: 0100007F:EE78 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 111 1 0 10 0\n"
-	"   1: 0100007F:1F90 0100007F:EE78 01 00000000:00000000 00:00000000 00000000  1000        0 222 1 0 20 4\n"
-	"   2: 0100007F:1F91 0100007F:EE78 06 00000000:00000000 03:00000000 00000000     0        0 0 3 0\n";
-
-static void finds_a_socket_in_the_table(void **state)
-{
-	uint8_t address[16] = { 127, 0, 0, 1 };
-
-	assert_int_equal(launch_who_inode(table, AF_INET, 0x1f90, address), 222);
-	assert_int_equal(launch_who_inode(table, AF_INET, 0xee78, address), 111);
-	/* Already given back by its process. */
-	assert_int_equal(launch_who_inode(table, AF_INET, 0x1f91, address), 0);
-	assert_int_equal(launch_who_inode(table, AF_INET, 1, address), 0);
-	assert_int_equal(launch_who_inode("", AF_INET, 1, address), 0);
-	assert_int_equal(launch_who_inode("no table\n\n:", AF_INET, 1, address), 0);
-	address[3] = 2;
-	assert_int_equal(launch_who_inode(table, AF_INET, 0x1f90, address), 0);
-}
-
-static void finds_an_ipv6_socket(void **state)
-{
-	static const char six[] = "   0: 00000000000000000000000001000000:1F90 x 01 0:0 0:0 0 0 0 333 1\n";
-	uint8_t address[16] = { [15] = 1 };
-
-	assert_int_equal(launch_who_inode(six, AF_INET6, 0x1f90, address), 333);
-}
-
 static void names_are_cut_and_escaped(void **state)
 {
 	char text[8];
@@ -158,8 +129,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(walks_in_order_and_stops),       cmocka_unit_test(keeps_what_the_step_says),
-		cmocka_unit_test(counts_netlink_messages),        cmocka_unit_test(finds_a_socket_in_the_table),
-		cmocka_unit_test(finds_an_ipv6_socket),           cmocka_unit_test(names_are_cut_and_escaped),
+		cmocka_unit_test(counts_netlink_messages),        cmocka_unit_test(names_are_cut_and_escaped),
 		cmocka_unit_test(landlock_rights_follow_the_abi), cmocka_unit_test(special_file_systems_are_known),
 	};
 

@@ -82,7 +82,9 @@ static int teardown(void **state)
 
 static uint32_t ask(void)
 {
-	return owner_ask(link_under_test, (const struct sockaddr *)&somebody, on_owner, NULL);
+	static const uint8_t to[16] = { 198, 18, 0, 9 };
+
+	return owner_ask(link_under_test, (const struct sockaddr *)&somebody, to, 443, on_owner, NULL);
 }
 
 static void send_message(const struct link_message *m, size_t len)
@@ -103,6 +105,8 @@ static void test_answer(void **state)
 	assert_int_equal(m.family, AF_INET);
 	assert_int_equal(m.port, 12345);
 	assert_memory_equal(m.address, "\177\0\0\1", 4);
+	assert_int_equal(m.to_port, 443);
+	assert_memory_equal(m.to_address, "\306\22\0\11", 4);
 	assert_int_equal(m.query, query);
 	/* Another number than any that was asked. */
 	m = (struct link_message){ .type = LINK_OWNER, .query = query + 1, .value = 9, .text = "no" };

@@ -110,9 +110,12 @@ void events_connection(struct events *e, const struct session_connection *c)
 	pthread_mutex_unlock(&rig.lock);
 }
 
-uint32_t owner_ask(struct link *l, const struct sockaddr *peer, owner_fn fn, void *data)
+uint32_t owner_ask(struct link *l, const struct sockaddr *peer, const uint8_t to_address[16], uint16_t to_port,
+		   owner_fn fn, void *data)
 {
 	(void)l;
+	(void)to_address;
+	(void)to_port;
 	assert_true(peer->sa_family == AF_INET || peer->sa_family == AF_INET6);
 	if (rig.owner == RIG_OWNER_FULL || rig.n_questions == QUESTIONS)
 		return 0;
