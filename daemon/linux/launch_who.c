@@ -4,6 +4,8 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,20 +79,34 @@ static void name_of(int proc, const char *pid, char *text, size_t size)
 	launch_who_escape(name, text, size);
 }
 
+/* The one process beside pid 1, if there is only one: then its descriptors need not be looked through. */
+static bool is_alone(DIR *proc, char *pid, size_t size)
+{
+	unsigned n = 0;
+
+	for (struct dirent *d; n < 2 && (d = readdir(proc));)
+		if (isdigit((unsigned char)d->d_name[0]) && strcmp(d->d_name, "1") != 0 && ++n == 1)
+			snprintf(pid, size, "%s", d->d_name);
+	rewinddir(proc);
+	return n == 1;
+}
+
 static void find_owner(uint64_t inode, int32_t *ret_pid, char *text, size_t size)
 {
 	unsigned processes = PROCESSES_MAX, descriptors = DESCRIPTORS_MAX;
 	_cleanup_closedir_ DIR *dir = opendir("/proc");
-	char wanted[64];
+	char wanted[64], only[NAME_MAX + 1];
+	bool alone;
 
 	if (!dir)
 		return;
+	alone = is_alone(dir, only, sizeof(only));
 	snprintf(wanted, sizeof(wanted), "socket:[%" PRIu64 "]", inode);
 	for (struct dirent *d; processes > 0 && descriptors > 0 && (d = readdir(dir));) {
 		if (!isdigit((unsigned char)d->d_name[0]))
 			continue;
 		processes--;
-		if (!has_socket(dirfd(dir), d->d_name, wanted, &descriptors))
+		if (alone ? strcmp(d->d_name, only) != 0 : !has_socket(dirfd(dir), d->d_name, wanted, &descriptors))
 			continue;
 		*ret_pid = (int32_t)strtol(d->d_name, NULL, 10);
 		name_of(dirfd(dir), d->d_name, text, size);

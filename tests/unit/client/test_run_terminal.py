@@ -200,6 +200,7 @@ class Terminal(IsoctlCase):
 
         child = self.spawn(script)
         self.assertTrue(sent.wait(20))
+        child.expect_exact("x")  # it writes, so it also listens to signals
         os.kill(child.pid, signal.SIGTERM)
         self.finish(child, 143)
 
