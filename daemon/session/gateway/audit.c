@@ -71,19 +71,22 @@ static void on_owner(void *data, uint32_t pid, const char *program)
 /* Where the program meant to connect: to that its own socket is connected, whatever the ruleset made of it. */
 static void connected_to(const struct connection *c, int family, uint8_t ret_address[16], uint16_t *ret_port)
 {
-	struct sockaddr_storage own = { 0 };
+	union {
+		struct sockaddr any;
+		struct sockaddr_in in;
+		struct sockaddr_in6 in6;
+	} own;
 	socklen_t len = sizeof(own);
 
+	memset(&own, 0, sizeof(own));
 	if (c->gateway->original_target(c->client.fd, family, ret_address, ret_port) == 0 ||
-	    getsockname(c->client.fd, (struct sockaddr *)&own, &len) < 0)
+	    getsockname(c->client.fd, &own.any, &len) < 0)
 		return;
-	if (family == AF_INET) {
-		*ret_port = ntohs(((const struct sockaddr_in *)&own)->sin_port);
-		memcpy(ret_address, &((const struct sockaddr_in *)&own)->sin_addr, 4);
-	} else {
-		*ret_port = ntohs(((const struct sockaddr_in6 *)&own)->sin6_port);
-		memcpy(ret_address, &((const struct sockaddr_in6 *)&own)->sin6_addr, 16);
-	}
+	*ret_port = ntohs(family == AF_INET ? own.in.sin_port : own.in6.sin6_port);
+	if (family == AF_INET)
+		memcpy(ret_address, &own.in.sin_addr, 4);
+	else
+		memcpy(ret_address, &own.in6.sin6_addr, 16);
 }
 
 void audit_open(struct connection *c, const struct sockaddr *peer)
