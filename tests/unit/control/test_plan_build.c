@@ -37,9 +37,9 @@ static const struct plan_case golden[] = {
 		    "\"allowWrite\":[\"~/.cache\",\"./sub\",\"~/both\"]}}}" },
 	{ .name = "links",
 	  ALICE,
-	  .cwd = "/data/work/proj",
-	  .pwd = "/home/alice/work/proj",
-	  .links = { { "/home/alice/work", "/data/work" } } },
+	  .cwd = "/data/src/proj",
+	  .pwd = "/home/alice/src/proj",
+	  .links = { { "/home/alice/src", "/data/src" } } },
 	/* /tmp is a folder of the session's, /usr is the host's, /home holds the home: no link goes there. */
 	{ .name = "links-without-room",
 	  ALICE,
