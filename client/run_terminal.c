@@ -333,14 +333,29 @@ static void wait_for_events(struct screen *s, struct pollfd at[N_POLL])
 		;
 }
 
+/* All that can be done without an event. A write may make room for a frame that is here already and that no event will
+ * announce; so this ends where either no whole frame is left or the output takes no more. */
+static void settle(struct screen *s, bool output_ready)
+{
+	const struct buffer *in = &s->run->call.connection.in;
+	size_t before;
+
+	do {
+		before = in->len;
+		if (waiting(s) > 0 && (output_ready || !s->output_blocks))
+			(void)write_output(s);
+		output_ready = false;
+		take_frames(s);
+	} while (!s->ended && in->len < before);
+	check_lost(s);
+}
+
 static void loop(struct screen *s)
 {
 	struct pollfd at[N_POLL];
 
-	take_frames(s); /* what came with the reply */
+	settle(s, false); /* what came with the reply */
 	while (!s->ended) {
-		if (waiting(s) > 0)
-			(void)write_output(s);
 		wait_for_events(s, at);
 		if (at[AT_SIGNALS].revents)
 			read_signals(s);
@@ -350,10 +365,7 @@ static void loop(struct screen *s)
 			write_connection(s);
 		if (at[AT_CONNECTION].revents & (POLLIN | POLLHUP | POLLERR))
 			read_connection(s);
-		if (at[AT_OUTPUT].revents)
-			(void)write_output(s);
-		take_frames(s);
-		check_lost(s);
+		settle(s, at[AT_OUTPUT].revents != 0);
 	}
 }
 

@@ -1,5 +1,6 @@
 """isoctl run with a pty: the terminal is raw, follows its size, stops, continues and is restored on every way out."""
 import os
+import select
 import signal
 import struct
 import sys
@@ -216,6 +217,7 @@ class Terminal(IsoctlCase):
         child = self.spawn(script)
         count = 0
         while True:
+            self.assertTrue(select.select([child.child_fd], [], [], 20)[0], f"nothing came after {count} bytes")
             try:
                 count += len(os.read(child.child_fd, 65536))
             except OSError:
