@@ -20,7 +20,9 @@
 /* A plan in its wire form, and its parts. */
 #define LIMIT_PLAN (4U << 20)
 #define LIMIT_PLAN_ARGS 65536
-#define LIMIT_PLAN_MOUNTS 4096
+/* Each source is a descriptor of isod-launch, and the hard limit of descriptors seen was 20,000. */
+#define LIMIT_PLAN_MOUNTS 16384
+#define LIMIT_PLAN_RULES 32768
 #define LIMIT_PATH 4096
 /* Egress rules in their wire form: 50,000 rules of about 40 bytes, with room. */
 #define LIMIT_EGRESS (8U << 20)

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "policy/egress.h"
+#include "view/protect.h"
 
 enum policy_layer_kind {
 	POLICY_BUILT_IN,
@@ -51,9 +52,22 @@ struct policy_number {
 	struct policy_origin origin;
 };
 
+struct policy_switch {
+	bool on;
+	struct policy_origin origin;
+};
+
 struct policy {
 	struct policy_list allow_read;
 	struct policy_list allow_write;
+	struct policy_list deny_read;
+	struct policy_list deny_write;
+	struct policy_list overlay; /* folders read from the host, written to a layer of the session */
+	struct policy_list devices; /* "/dev/dri/renderD128", "/dev/nvidia*" */
+	struct policy_switch protect[PROTECT_GROUP_COUNT];
+	struct policy_switch overlay_project; /* "overlayProject": the project, too; its layer is kept */
+	struct policy_switch late_required;   /* "lateFiles": "require" | "report" */
+	struct policy_switch degraded;        /* "degraded": "allow" | "refuse"; the administrator's alone */
 	struct policy_list allowed_domains;
 	struct policy_list denied_domains;
 	struct policy_list environment_pass;

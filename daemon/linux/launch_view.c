@@ -190,10 +190,26 @@ static int make_link(struct launch *l, const struct plan_mount *m, struct launch
 	return 0;
 }
 
+static int not_yet(struct launch *l, const struct plan_mount *m, struct launch_tree *t, struct error *e)
+{
+	return -EOPNOTSUPP;
+}
+
 static int (*const kinds[])(struct launch *, const struct plan_mount *, struct launch_tree *, struct error *) = {
-	[PLAN_MOUNT_BIND] = mount_tree,       [PLAN_MOUNT_TMPFS] = mount_tmpfs, [PLAN_MOUNT_PROC] = mount_kernel,
-	[PLAN_MOUNT_DEV] = mount_kernel,      [PLAN_MOUNT_SYS] = mount_kernel,  [PLAN_MOUNT_ETC] = mount_etc,
-	[PLAN_MOUNT_SCRATCH] = mount_scratch, [PLAN_MAKE_DIR] = make_dir,       [PLAN_MAKE_LINK] = make_link,
+	[PLAN_MOUNT_BIND] = mount_tree,
+	[PLAN_MOUNT_TMPFS] = mount_tmpfs,
+	[PLAN_MOUNT_PROC] = mount_kernel,
+	[PLAN_MOUNT_DEV] = mount_kernel,
+	[PLAN_MOUNT_SYS] = mount_kernel,
+	[PLAN_MOUNT_ETC] = mount_etc,
+	[PLAN_MOUNT_SCRATCH] = mount_scratch,
+	[PLAN_MAKE_DIR] = make_dir,
+	[PLAN_MAKE_LINK] = make_link,
+	[PLAN_MOUNT_OVERLAY] = not_yet,
+	[PLAN_MOUNT_DEVICE] = not_yet,
+	[PLAN_MOUNT_MATCHES] = not_yet,
+	[PLAN_COVER] = not_yet,
+	[PLAN_LOCK] = not_yet,
 };
 _Static_assert(ARRAY_SIZE(kinds) == PLAN_MOUNT_TYPE_END, "one function a type");
 

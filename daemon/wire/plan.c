@@ -15,11 +15,13 @@
 #define STRING_WIRE_MIN 5
 /* type, flags, mode, size, two strings */
 #define MOUNT_WIRE_MIN (4 + 4 + 4 + 8 + 2 * STRING_WIRE_MIN)
+/* effect, flags, group, pattern */
+#define RULE_WIRE_MIN (4 + 4 + 4 + STRING_WIRE_MIN)
 #define MODE_ALL 01777u
 #define UMASK_ALL 0777u
-#define FLAGS_ALL (PLAN_PTY | PLAN_NESTING)
-/* Meaning nothing for the other types, so a plan that has them there was not meant. */
-#define BIND_ONLY (PLAN_FOLLOW | PLAN_OPTIONAL | PLAN_PROJECT)
+#define FLAGS_ALL (PLAN_PTY | PLAN_NESTING | PLAN_LATE_REQUIRED | PLAN_DEGRADED)
+/* Flags that mean something for the types that have a source; a plan that has them elsewhere was not meant. */
+#define SOURCE_ONLY (PLAN_FOLLOW | PLAN_OPTIONAL | PLAN_PROJECT | PLAN_GRANT)
 
 bool plan_path_is_clean(const char *path)
 {
@@ -70,10 +72,21 @@ static int append_mount(struct buffer *b, const struct plan_mount *m)
 	return r == 0 ? append_string(b, m->target) : r;
 }
 
+static int append_rule(struct buffer *b, const struct path_rule *rule)
+{
+	int r = buffer_append_u32(b, rule->effect);
+
+	if (r == 0)
+		r = buffer_append_u32(b, rule->flags);
+	if (r == 0)
+		r = buffer_append_u32(b, rule->group);
+	return r == 0 ? append_string(b, rule->pattern) : r;
+}
+
 static int append_head(struct buffer *b, const struct plan *plan)
 {
-	const uint32_t numbers[] = { PLAN_MAGIC,  PLAN_VERSION, plan->uid,    plan->flags,
-				     plan->umask, plan->n_argv, plan->n_envp, plan->n_mounts };
+	const uint32_t numbers[] = { PLAN_MAGIC,   PLAN_VERSION, plan->uid,      plan->flags,  plan->umask,
+				     plan->n_argv, plan->n_envp, plan->n_mounts, plan->n_rules };
 	int r = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(numbers) && r == 0; i++)
@@ -102,6 +115,8 @@ int plan_encode(const struct plan *plan, struct buffer *ret)
 		r = append_strings(ret, plan->envp, plan->n_envp);
 	for (uint32_t i = 0; i < plan->n_mounts && r == 0; i++)
 		r = append_mount(ret, &plan->mounts[i]);
+	for (uint32_t i = 0; i < plan->n_rules && r == 0; i++)
+		r = append_rule(ret, &plan->rules[i]);
 	if (r == 0 && ret->len - start > LIMIT_PLAN)
 		r = -EMSGSIZE;
 	if (r < 0)
@@ -144,7 +159,7 @@ static int decode_head(struct cursor *c, struct plan *p, struct error *e)
 		return bad(e, "it has another version");
 	if (cursor_u32(c, &p->uid) < 0 || cursor_u32(c, &p->flags) < 0 || cursor_u32(c, &p->umask) < 0 ||
 	    cursor_u32(c, &p->n_argv) < 0 || cursor_u32(c, &p->n_envp) < 0 || cursor_u32(c, &p->n_mounts) < 0 ||
-	    cursor_u16(c, &p->rows) < 0 || cursor_u16(c, &p->columns) < 0)
+	    cursor_u32(c, &p->n_rules) < 0 || cursor_u16(c, &p->rows) < 0 || cursor_u16(c, &p->columns) < 0)
 		return bad(e, "its head is cut");
 	if (p->flags & ~(uint32_t)FLAGS_ALL)
 		return bad(e, "unknown flags %#x", p->flags);
@@ -154,6 +169,8 @@ static int decode_head(struct cursor *c, struct plan *p, struct error *e)
 		return bad(e, "%u arguments and %u variables", p->n_argv, p->n_envp);
 	if (p->n_mounts > LIMIT_PLAN_MOUNTS)
 		return bad(e, "%u mounts", p->n_mounts);
+	if (p->n_rules > LIMIT_PLAN_RULES)
+		return bad(e, "%u rules", p->n_rules);
 	if (cursor_string(c, ISOD_ID_LEN + 1, &p->id) < 0 || !id_is_valid(p->id))
 		return bad(e, "the session's id");
 	if (cursor_string(c, HOSTNAME_MAX + 1, &p->hostname) < 0 || !hostname_is_valid(p->hostname))
@@ -162,7 +179,8 @@ static int decode_head(struct cursor *c, struct plan *p, struct error *e)
 		return bad(e, "the working directory");
 	/* So that a short message cannot ask for a large array. */
 	if ((size_t)(c->end - c->at) < ((size_t)p->n_argv + p->n_envp) * STRING_WIRE_MIN + //
-					       (size_t)p->n_mounts * MOUNT_WIRE_MIN)
+					       (size_t)p->n_mounts * MOUNT_WIRE_MIN +
+					       (size_t)p->n_rules * RULE_WIRE_MIN)
 		return bad(e, "it is shorter than its counts");
 	return 0;
 }
@@ -195,6 +213,9 @@ static int check_source(const struct plan_mount *m)
 {
 	switch (m->type) {
 	case PLAN_MOUNT_BIND:
+	case PLAN_MOUNT_OVERLAY:
+	case PLAN_MOUNT_DEVICE:
+	case PLAN_MOUNT_MATCHES:
 		return m->source && plan_path_is_clean(m->source) ? 0 : -EBADMSG;
 	case PLAN_MAKE_LINK:
 		return m->source ? 0 : -EBADMSG;
@@ -203,12 +224,24 @@ static int check_source(const struct plan_mount *m)
 	}
 }
 
+static uint32_t flags_of(uint32_t type)
+{
+	switch (type) {
+	case PLAN_MOUNT_BIND:
+	case PLAN_MOUNT_MATCHES:
+		return PLAN_MOUNT_FLAGS_ALL & ~(uint32_t)PLAN_KEEP;
+	case PLAN_MOUNT_OVERLAY:
+		return PLAN_MOUNT_FLAGS_ALL;
+	default:
+		return PLAN_MOUNT_FLAGS_ALL & ~(uint32_t)(SOURCE_ONLY | PLAN_KEEP);
+	}
+}
+
 static int decode_mount(struct cursor *c, uint32_t index, struct plan_mount *m, struct error *e)
 {
 	if (cursor_u32(c, &m->type) < 0 || m->type == 0 || m->type >= PLAN_MOUNT_TYPE_END)
 		return bad(e, "the type of mount %u", index);
-	if (cursor_u32(c, &m->flags) < 0 || m->flags & ~(uint32_t)PLAN_MOUNT_FLAGS_ALL ||
-	    (m->type != PLAN_MOUNT_BIND && m->flags & BIND_ONLY))
+	if (cursor_u32(c, &m->flags) < 0 || m->flags & ~flags_of(m->type))
 		return bad(e, "the flags of mount %u", index);
 	if (cursor_u32(c, &m->mode) < 0 || m->mode & ~MODE_ALL)
 		return bad(e, "the mode of mount %u", index);
@@ -227,7 +260,7 @@ static int decode_mount(struct cursor *c, uint32_t index, struct plan_mount *m, 
 
 static int decode_mounts(struct cursor *c, uint32_t n, struct plan_mount *mounts, struct error *e)
 {
-	bool project = false;
+	bool project = false, kept = false;
 
 	for (uint32_t i = 0; i < n; i++) {
 		int r = decode_mount(c, i, &mounts[i], e);
@@ -236,7 +269,24 @@ static int decode_mounts(struct cursor *c, uint32_t n, struct plan_mount *mounts
 			return r;
 		if (mounts[i].flags & PLAN_PROJECT && project)
 			return bad(e, "mount %u is a second project root", i);
+		if (mounts[i].flags & PLAN_KEEP && kept)
+			return bad(e, "mount %u is a second layer to be kept", i);
 		project |= (mounts[i].flags & PLAN_PROJECT) != 0;
+		kept |= (mounts[i].flags & PLAN_KEEP) != 0;
+	}
+	return 0;
+}
+
+static int decode_rules(struct cursor *c, uint32_t n, struct path_rule *rules, struct error *e)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		struct path_rule *rule = &rules[i];
+
+		if (cursor_u32(c, &rule->effect) < 0 || rule->effect == 0 || rule->effect >= PATH_EFFECT_END ||
+		    cursor_u32(c, &rule->flags) < 0 || rule->flags & ~(uint32_t)PATH_RULE_FLAGS_ALL ||
+		    cursor_u32(c, &rule->group) < 0 || cursor_string(c, LIMIT_PATH, &rule->pattern) < 0 ||
+		    !plan_path_is_clean(rule->pattern))
+			return bad(e, "rule %u", i);
 	}
 	return 0;
 }
@@ -247,6 +297,7 @@ int plan_decode(const void *data, size_t len, struct plan *ret, void **ret_block
 	struct plan p = { 0 };
 	_cleanup_free_ void *block = NULL;
 	struct plan_mount *mounts;
+	struct path_rule *rules;
 	const char **argv, **envp;
 	int r;
 
@@ -256,17 +307,21 @@ int plan_decode(const void *data, size_t len, struct plan *ret, void **ret_block
 	if (r < 0)
 		return r;
 	/* The mounts first: they have the strictest alignment. */
-	block = calloc(1, p.n_mounts * sizeof(*mounts) + ((size_t)p.n_argv + p.n_envp + 2) * sizeof(char *));
+	block = calloc(1, p.n_mounts * sizeof(*mounts) + p.n_rules * sizeof(*rules) +
+				  ((size_t)p.n_argv + p.n_envp + 2) * sizeof(char *));
 	if (!block)
 		return -ENOMEM;
 	mounts = block;
-	argv = (const char **)(mounts + p.n_mounts);
+	rules = (struct path_rule *)(mounts + p.n_mounts);
+	argv = (const char **)(rules + p.n_rules);
 	envp = argv + p.n_argv + 1;
 	r = decode_argv(&c, p.n_argv, argv, e);
 	if (r == 0)
 		r = decode_envp(&c, p.n_envp, envp, e);
 	if (r == 0)
 		r = decode_mounts(&c, p.n_mounts, mounts, e);
+	if (r == 0)
+		r = decode_rules(&c, p.n_rules, rules, e);
 	if (r < 0)
 		return r;
 	if (c.at != c.end)
@@ -274,6 +329,7 @@ int plan_decode(const void *data, size_t len, struct plan *ret, void **ret_block
 	p.argv = argv;
 	p.envp = envp;
 	p.mounts = mounts;
+	p.rules = rules;
 	*ret = p;
 	*ret_block = take_ptr(block);
 	return 0;

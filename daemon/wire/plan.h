@@ -10,14 +10,17 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
+#include "view/path_rules.h"
 
 #define PLAN_MAGIC 0x4e4c5049u /* "IPLN" */
-#define PLAN_VERSION 2
+#define PLAN_VERSION 3
 
 enum plan_flags {
 	PLAN_PTY = 1 << 0, /* the session gets a pty of its own as stdio */
 	PLAN_NESTING =
 		1 << 1, /* process.nesting: user namespaces and mounts inside are allowed, no Landlock file domain */
+	PLAN_LATE_REQUIRED = 1 << 2, /* files made later must be refused by the kernel, else nothing starts */
+	PLAN_DEGRADED = 1 << 3,      /* the administrator allows a start with rules that cannot be enforced */
 };
 
 enum plan_mount_type {
@@ -32,6 +35,14 @@ enum plan_mount_type {
 	PLAN_MOUNT_SCRATCH, /* target, mode: a fresh folder of LAUNCH_FD_SCRATCH */
 	PLAN_MAKE_DIR,      /* target, mode, in the view's own tmpfs */
 	PLAN_MAKE_LINK,     /* target = the link, source = its content */
+	/* source, target: the source's tree read, what is written goes to a layer of the session. Folders only. */
+	PLAN_MOUNT_OVERLAY,
+	PLAN_MOUNT_DEVICE, /* source = target: a character device below /dev that the policy names */
+	/* source: a pattern (view/path_pattern.h). Each match that the caller can open is bound at its own path, unless
+	 * the rules say otherwise for it. Looked for as the caller, bounded. */
+	PLAN_MOUNT_MATCHES,
+	PLAN_COVER, /* target: if it is there, it cannot be read any more; deeper mounts may follow */
+	PLAN_LOCK,  /* target: if it is there, bound onto itself, so that it cannot be moved; READ_ONLY: nor written */
 	PLAN_MOUNT_TYPE_END
 };
 
@@ -42,7 +53,9 @@ enum plan_mount_flags {
 	PLAN_OPTIONAL = 1 << 3, /* an absent source is skipped (ENOENT, ENOTDIR, EACCES only) */
 	PLAN_OWNED = 1 << 4,    /* tmpfs, scratch, folder: owned by the caller, else by root */
 	PLAN_PROJECT = 1 << 5,  /* the project root: its group decides which supplementary group is kept */
-	PLAN_MOUNT_FLAGS_ALL = (1 << 6) - 1,
+	PLAN_GRANT = 1 << 6,    /* bind, overlay, matches: a place of the user's, searched for what the rules protect */
+	PLAN_KEEP = 1 << 7,     /* overlay: its layer outlives the session (isoctl diff, apply, discard); at most one */
+	PLAN_MOUNT_FLAGS_ALL = (1 << 8) - 1,
 };
 /* Every mount is nosuid and nodev (the device nodes of PLAN_MOUNT_DEV apart). */
 
@@ -71,6 +84,9 @@ struct plan {
 	uint32_t n_envp;
 	const struct plan_mount *mounts;
 	uint32_t n_mounts;
+	/* All rules of the view, expanded: what is searched for at the start and refused later. */
+	const struct path_rule *rules;
+	uint32_t n_rules;
 };
 
 /* Appends the wire form. -EMSGSIZE past LIMIT_PLAN. */
@@ -78,8 +94,8 @@ int plan_encode(const struct plan *plan, struct buffer *ret);
 
 /*
  * Decodes and checks every bound: sizes, counts, known types and flags, strings with exactly one NUL at their end,
- * absolute clean targets, NAME=VALUE. The strings of *ret point into data; the arrays are one heap block, *ret_block,
- * to free(). Trailing bytes are refused. 0 or -EBADMSG (with *e filled, NULL allowed), -ENOMEM.
+ * absolute clean targets and patterns, NAME=VALUE. The strings of *ret point into data; the arrays are one heap block,
+ * *ret_block, to free(). Trailing bytes are refused. 0 or -EBADMSG (with *e filled, NULL allowed), -ENOMEM.
  */
 int plan_decode(const void *data, size_t len, struct plan *ret, void **ret_block, struct error *e);
 

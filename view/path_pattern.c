@@ -1,0 +1,148 @@
+#include "view/path_pattern.h"
+
+#include <string.h>
+
+bool path_pattern_is_literal(const char *pattern)
+{
+	return strpbrk(pattern, "*?[\\") == NULL;
+}
+
+bool path_pattern_ends_literal(const char *pattern)
+{
+	const char *slash = strrchr(pattern, '/');
+
+	return path_pattern_is_literal(slash ? slash : pattern);
+}
+
+/* The byte set at p (just after "["): its end (after "]"), or NULL where it has none and "[" stands for itself. */
+static const char *match_set(const char *p, const char *end, unsigned char c, bool *ret)
+{
+	bool negated = p < end && *p == '!', found = false;
+	const char *first = p += negated;
+
+	while (p < end && (*p != ']' || p == first)) {
+		unsigned char low = (unsigned char)*p, high = low;
+
+		if (end - p > 2 && p[1] == '-' && p[2] != ']') {
+			high = (unsigned char)p[2];
+			p += 2;
+		}
+		found |= low <= c && c <= high;
+		p++;
+	}
+	*ret = found != negated;
+	return p < end ? p + 1 : NULL;
+}
+
+/* One item of a pattern against one byte; *p moves past the item. */
+static bool match_byte(const char **p, const char *end, unsigned char c)
+{
+	const char *at = *p;
+	bool matches;
+
+	if (*at == '[') {
+		const char *after = match_set(at + 1, end, c, &matches);
+
+		if (after) {
+			*p = after;
+			return matches;
+		}
+	}
+	if (*at == '\\' && at + 1 < end)
+		at++;
+	else if (*at == '?') {
+		*p = at + 1;
+		return true;
+	}
+	*p = at + 1;
+	return (unsigned char)*at == c;
+}
+
+/* The last "*" is where to try again with one byte more: earlier ones need not be tried anew. */
+bool path_pattern_match_name(const char *pattern, size_t pattern_len, const char *name, size_t name_len)
+{
+	const char *p = pattern, *end = pattern + pattern_len, *n = name, *name_end = name + name_len;
+	const char *star = NULL, *retry = NULL;
+
+	for (;;) {
+		if (p < end && *p == '*') {
+			star = ++p;
+			retry = n;
+			continue;
+		}
+		if (n == name_end) {
+			if (p == end)
+				return true;
+			return false;
+		}
+		if (p < end && match_byte(&p, end, (unsigned char)*n)) {
+			n++;
+			continue;
+		}
+		if (!star)
+			return false;
+		p = star;
+		n = ++retry;
+	}
+}
+
+static size_t component(const char *at)
+{
+	return strcspn(at, "/");
+}
+
+static bool is_any_depth(const char *at, size_t len)
+{
+	return len == 2 && at[0] == '*' && at[1] == '*';
+}
+
+/* Both at a component or at their end; as with "*", the last "**" is the only one to try again. */
+static bool match_components(const char *p, const char *path, const char *path_end)
+{
+	const char *star = NULL, *retry = NULL;
+
+	for (;;) {
+		size_t n = component(p), m = path < path_end ? component(path) : 0;
+
+		if (path < path_end && m > (size_t)(path_end - path))
+			m = (size_t)(path_end - path);
+		if (*p && is_any_depth(p, n)) {
+			p += n + (p[n] == '/');
+			star = p;
+			retry = path;
+			continue;
+		}
+		if (path >= path_end)
+			return *p == '\0';
+		if (*p && path_pattern_match_name(p, n, path, m)) {
+			p += n + (p[n] == '/');
+			path += m + 1;
+			continue;
+		}
+		if (!star)
+			return false;
+		p = star;
+		retry += component(retry) + 1;
+		path = retry;
+	}
+}
+
+bool path_pattern_match(const char *pattern, const char *path)
+{
+	return match_components(pattern + 1, path + 1, path + strlen(path));
+}
+
+unsigned path_pattern_depth(const char *pattern, const char *path)
+{
+	unsigned depth = 0, found = 0;
+
+	for (const char *at = path; *at == '/';) {
+		const char *end = at + 1 + component(at + 1);
+
+		depth++;
+		if (match_components(pattern + 1, path + 1, end))
+			found = depth;
+		at = end;
+	}
+	return found;
+}
