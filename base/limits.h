@@ -42,6 +42,10 @@
 #define LIMIT_SESSIONS_PER_UID 256
 /* Bytes of messages that are begun and not yet whole, over all connections of a uid: several of the largest at once. */
 #define LIMIT_INPUT_PER_UID (32U << 20)
+/* Layers of ended sessions that wait for `isoctl apply` or `discard`; each may be a whole project. Then no further one
+ * can be begun: a user's work is not thrown away to make room. Only what nobody asked for in a season is. */
+#define LIMIT_LAYERS_PER_UID 64
+#define LIMIT_LAYER_DAYS 90
 /* All together: two fds a connection and about ten a session must fit the hard limit of 20,000 descriptors seen. */
 #define LIMIT_CONNECTIONS 4096
 #define LIMIT_SESSIONS 1024

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #include "base/fd.h"
 #include "base/limits.h"
@@ -55,6 +56,14 @@ static bool is_private_folder(int fd)
 	return fstat(fd, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == 0 && (st.st_mode & 077) == 0;
 }
 
+/* /dev/null where nothing is to be kept; launch_input_plan() holds that against the plan. */
+static bool is_layer(int fd)
+{
+	struct stat st;
+
+	return is_private_folder(fd) || (fstat(fd, &st) == 0 && S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 3));
+}
+
 static const struct {
 	int fd;
 	const char *name;
@@ -71,6 +80,7 @@ static const struct {
 	{ LAUNCH_FD_SECCOMP, "seccomp filter", is_sealed },
 	{ LAUNCH_FD_ETC, "etc folder", is_folder },
 	{ LAUNCH_FD_SCRATCH, "scratch folder", is_private_folder },
+	{ LAUNCH_FD_LAYERS, "layer folder", is_layer },
 };
 
 int launch_input_descriptors(struct launch *l, struct error *e)
@@ -106,6 +116,14 @@ int launch_input_context(struct launch *l, struct error *e)
 	return fd_close_from(LAUNCH_FD_CGROUP + (int)c->n_cgroups);
 }
 
+static bool keeps_layer(const struct plan *plan)
+{
+	for (uint32_t i = 0; i < plan->n_mounts; i++)
+		if (plan->mounts[i].flags & PLAN_KEEP)
+			return true;
+	return false;
+}
+
 int launch_input_plan(struct launch *l, struct error *e)
 {
 	const void *data;
@@ -119,6 +137,8 @@ int launch_input_plan(struct launch *l, struct error *e)
 	if (l->plan.uid != l->context->uid)
 		return error_set(e, ERROR_INTERNAL, EPERM, NULL, NULL, "The plan is for uid %u, the caller is uid %u.",
 				 l->plan.uid, l->context->uid);
+	if (keeps_layer(&l->plan) && !is_private_folder(LAUNCH_FD_LAYERS))
+		return error_set(e, ERROR_INTERNAL, EBADF, NULL, NULL, "There is no folder for the layer to be kept.");
 	l->trees = calloc(l->plan.n_mounts + 1, sizeof(*l->trees));
 	if (!l->trees)
 		return -ENOMEM;

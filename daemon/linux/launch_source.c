@@ -282,5 +282,6 @@ int launch_source_own(struct launch *l, struct error *e)
 	fd_close(LAUNCH_FD_SECCOMP);
 	fd_close(LAUNCH_FD_ETC);
 	fd_close(LAUNCH_FD_SCRATCH);
+	fd_close(LAUNCH_FD_LAYERS);
 	return 0;
 }

@@ -89,6 +89,9 @@ static int open_state(struct place *p, const char *state_dir, uid_t uid, gid_t g
 	if (flock(p->sessions, LOCK_EX | LOCK_NB) < 0)
 		return error_set(e, ERROR_REFUSED, errno, "lock", "Stop it first, or choose another --state-dir.",
 				 "Another isod uses %s.", state_dir);
+	p->layers = open_folder(state, "layers", 0700, 0, 0, "the folder layers", e);
+	if (p->layers < 0)
+		return p->layers;
 	audit = open_folder(state, "audit", 0700, uid, gid, "the folder audit", e);
 	if (audit < 0)
 		return audit;
@@ -129,6 +132,7 @@ void place_close(struct place *p)
 	p->run = fd_close(p->run);
 	p->lock = fd_close(p->lock);
 	p->sessions = fd_close(p->sessions);
+	p->layers = fd_close(p->layers);
 	p->audit = fd_close(p->audit);
 	p->config = fd_close(p->config);
 }

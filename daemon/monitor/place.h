@@ -11,6 +11,7 @@ struct place {
 	int run;      /* root 0755 */
 	int lock;     /* run/isod.lock, held as long as isod lives */
 	int sessions; /* state/sessions, root 0700, locked too: scratch folders, one a session, on disk */
+	int layers;   /* state/layers, root 0700: what outlives its session (layers.h) */
 	int audit;    /* state/audit, of the control user, 0700; O_PATH */
 	int config;   /* the administrator's folder, O_PATH; made where there is none */
 	char tag[CGROUP_TAG_LEN + 1]; /* tells this instance's cgroups from another's */
@@ -18,7 +19,7 @@ struct place {
 
 #define PLACE_INIT                                                                                                     \
 	{                                                                                                              \
-		.run = -1, .lock = -1, .sessions = -1, .audit = -1, .config = -1                                       \
+		.run = -1, .lock = -1, .sessions = -1, .layers = -1, .audit = -1, .config = -1                         \
 	}
 
 /* 0, or -errno with *e; a second isod on the same folders is -EWOULDBLOCK. Reset by place_close() in either case. */

@@ -137,6 +137,8 @@ static void remove_scratch(uv_work_t *work)
 	struct session *s = work->data;
 
 	s->work_result = tree_remove(s->monitor->place.sessions, s->id);
+	if (s->keeps_layer && !s->was_started)
+		(void)tree_remove(s->monitor->place.layers, s->id);
 }
 
 static void on_scratch_removed(uv_work_t *work, int status)

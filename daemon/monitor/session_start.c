@@ -13,7 +13,9 @@
 #include "base/fd.h"
 #include "daemon/monitor/monitor.h"
 #include "daemon/monitor/child_spawn.h"
+#include "daemon/monitor/layers.h"
 #include "daemon/monitor/stdio_check.h"
+#include "daemon/monitor/tree_remove.h"
 #include "daemon/wire/context.h"
 #include "daemon/wire/fds.h"
 #include "daemon/wire/plan.h"
@@ -34,6 +36,8 @@ struct start {
 	int context;
 	int session_context;
 	int scratch;
+	char *kept; /* what the layer that is to be kept lies over; NULL: none */
+	int layer;
 	int procs[CGROUP_MAX];
 	unsigned n_procs;
 	struct cgroup_leaf cgroup;
@@ -47,7 +51,7 @@ static bool plan_fits(const struct plan *plan, const struct control_message *mes
 }
 
 /* 0; -EPROTO where control cannot mean it; -EBADMSG with *e where a plan is not well-formed. */
-static int check_plan(const struct start *st, struct error *e)
+static int check_plan(struct start *st, struct error *e)
 {
 	_cleanup_free_ void *block = NULL;
 	struct plan plan;
@@ -64,6 +68,11 @@ static int check_plan(const struct start *st, struct error *e)
 		r = -EPROTO;
 	else if (r < 0)
 		error_set(e, ERROR_INTERNAL, -r, "plan", "", "The plan cannot be read: %s.", strerror(-r));
+	if (r == 0 && layers_kept(&plan)) {
+		st->kept = strdup(layers_kept(&plan));
+		if (!st->kept)
+			r = error_set(e, ERROR_INTERNAL, ENOMEM, "plan", "", "There is no memory for the plan.");
+	}
 	munmap((void *)data, len);
 	return r;
 }
@@ -192,7 +201,10 @@ static int prepare(struct start *st, struct error *e)
 	if (r < 0)
 		return error_set(e, ERROR_INTERNAL, -r, "scratch", "Look for room in the state folder of isod.",
 				 "The session's scratch folder cannot be made: %s.", strerror(-r));
-	return 0;
+	if (!st->kept)
+		return 0;
+	st->layer = layers_make(&st->monitor->place, message->id, st->peer->uid, st->kept, e);
+	return st->layer < 0 ? st->layer : 0;
 }
 
 static pid_t spawn_session(const struct start *st)
@@ -231,6 +243,7 @@ static pid_t spawn_launch(const struct start *st)
 		{ nesting ? m->files.seccomp_nesting : m->files.seccomp, LAUNCH_FD_SECCOMP },
 		{ m->files.etc, LAUNCH_FD_ETC },
 		{ st->scratch, LAUNCH_FD_SCRATCH },
+		{ st->layer < 0 ? m->files.null : st->layer, LAUNCH_FD_LAYERS },
 	};
 	size_t n = LAUNCH_FD_CGROUP;
 
@@ -255,6 +268,7 @@ static void run(struct start *st, struct session *s)
 	s->cgroup = st->cgroup;
 	st->cgroup = (struct cgroup_leaf)CGROUP_LEAF_INIT;
 	s->control_end = take_fd(&st->control[1]);
+	s->keeps_layer = st->layer >= 0;
 	/* isod-launch first: it has the longer way to go, and isod stands still while a program is being started. */
 	if (run_helper(s, &s->launch, spawn_launch(st), "isod-launch") == 0 &&
 	    run_helper(s, &s->helper, spawn_session(st), "isod-session") == 0)
@@ -275,6 +289,8 @@ static void start_done(struct start *st)
 	fd_close(st->context);
 	fd_close(st->session_context);
 	fd_close(st->scratch);
+	fd_close(st->layer);
+	free(st->kept);
 	cgroup_leaf_remove(&st->cgroup);
 	cgroup_leaf_close(&st->cgroup);
 }
@@ -299,6 +315,7 @@ int session_start(struct monitor *m, const struct control_message *message, cons
 		.context = -1,
 		.session_context = -1,
 		.scratch = -1,
+		.layer = -1,
 		.cgroup = CGROUP_LEAF_INIT,
 	};
 	struct error e = ERROR_INIT;
@@ -324,6 +341,8 @@ int session_start(struct monitor *m, const struct control_message *message, cons
 	if (r < 0) {
 		if (st.scratch >= 0)
 			unlinkat(m->place.sessions, message->id, AT_REMOVEDIR);
+		if (st.layer >= 0)
+			tree_remove(m->place.layers, message->id);
 		tell_failure(m, message, &e);
 	}
 	start_done(&st);

@@ -190,6 +190,7 @@ void driver_start(struct driver *d)
 		fd_sealed_new("filter", filter, d->filter ? d->filter_len : sizeof(allow_all)),
 		open(d->etc, O_PATH | O_DIRECTORY | O_CLOEXEC),
 		open(d->scratch, O_PATH | O_DIRECTORY | O_CLOEXEC),
+		open(d->layer[0] ? d->layer : "/dev/null", O_PATH | O_CLOEXEC),
 	};
 	const int targets[] = { 0,
 				1,
@@ -201,7 +202,8 @@ void driver_start(struct driver *d)
 				LAUNCH_FD_RULESET,
 				LAUNCH_FD_SECCOMP,
 				LAUNCH_FD_ETC,
-				LAUNCH_FD_SCRATCH };
+				LAUNCH_FD_SCRATCH,
+				LAUNCH_FD_LAYERS };
 
 	d->outer = fork();
 	assert_true(d->outer >= 0);

@@ -29,6 +29,7 @@ struct driver {
 	/* folders made for this test */
 	char project[64];
 	char scratch[64];
+	char layer[64]; /* of the test's own making; empty: none is kept */
 	char etc[64];
 
 	/* the started one */
