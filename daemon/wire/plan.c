@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/limits.h"
+#include "view/protect.h"
 
 /* Linux's own bound of a host name (__NEW_UTS_LEN). */
 #define HOSTNAME_MAX 64
@@ -20,8 +21,6 @@
 #define MODE_ALL 01777u
 #define UMASK_ALL 0777u
 #define FLAGS_ALL (PLAN_PTY | PLAN_NESTING | PLAN_LATE_REQUIRED | PLAN_DEGRADED)
-/* Flags that mean something for the types that have a source; a plan that has them elsewhere was not meant. */
-#define SOURCE_ONLY (PLAN_FOLLOW | PLAN_OPTIONAL | PLAN_PROJECT | PLAN_GRANT)
 
 bool plan_path_is_clean(const char *path)
 {
@@ -224,17 +223,31 @@ static int check_source(const struct plan_mount *m)
 	}
 }
 
+/* Flags that mean something for a type; a plan that has others was not meant. */
 static uint32_t flags_of(uint32_t type)
 {
 	switch (type) {
 	case PLAN_MOUNT_BIND:
-	case PLAN_MOUNT_MATCHES:
 		return PLAN_MOUNT_FLAGS_ALL & ~(uint32_t)PLAN_KEEP;
 	case PLAN_MOUNT_OVERLAY:
 		return PLAN_MOUNT_FLAGS_ALL;
+	case PLAN_MOUNT_MATCHES:
+		return PLAN_READ_ONLY | PLAN_NOEXEC | PLAN_FOLLOW | PLAN_OPTIONAL | PLAN_GRANT;
+	case PLAN_MOUNT_DEVICE:
+		return PLAN_OPTIONAL;
+	case PLAN_COVER:
+		return 0;
+	case PLAN_LOCK:
+		return PLAN_READ_ONLY;
 	default:
-		return PLAN_MOUNT_FLAGS_ALL & ~(uint32_t)(SOURCE_ONLY | PLAN_KEEP);
+		return PLAN_READ_ONLY | PLAN_NOEXEC | PLAN_OWNED;
 	}
+}
+
+static bool device_is_sound(const struct plan_mount *m)
+{
+	return m->type != PLAN_MOUNT_DEVICE ||
+	       (strncmp(m->target, "/dev/", 5) == 0 && strcmp(m->source, m->target) == 0);
 }
 
 static int decode_mount(struct cursor *c, uint32_t index, struct plan_mount *m, struct error *e)
@@ -255,6 +268,8 @@ static int decode_mount(struct cursor *c, uint32_t index, struct plan_mount *m, 
 		return bad(e, "the source of mount %u", index);
 	if (cursor_string(c, LIMIT_PATH, &m->target) < 0 || !plan_path_is_clean(m->target) || !m->target[1])
 		return bad(e, "the target of mount %u", index);
+	if (!device_is_sound(m))
+		return bad(e, "the device of mount %u", index);
 	return 0;
 }
 
@@ -284,8 +299,8 @@ static int decode_rules(struct cursor *c, uint32_t n, struct path_rule *rules, s
 
 		if (cursor_u32(c, &rule->effect) < 0 || rule->effect == 0 || rule->effect >= PATH_EFFECT_END ||
 		    cursor_u32(c, &rule->flags) < 0 || rule->flags & ~(uint32_t)PATH_RULE_FLAGS_ALL ||
-		    cursor_u32(c, &rule->group) < 0 || cursor_string(c, LIMIT_PATH, &rule->pattern) < 0 ||
-		    !plan_path_is_clean(rule->pattern))
+		    cursor_u32(c, &rule->group) < 0 || rule->group >= PROTECT_GROUP_COUNT ||
+		    cursor_string(c, LIMIT_PATH, &rule->pattern) < 0 || !plan_path_is_clean(rule->pattern))
 			return bad(e, "rule %u", i);
 	}
 	return 0;

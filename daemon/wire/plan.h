@@ -37,25 +37,32 @@ enum plan_mount_type {
 	PLAN_MAKE_LINK,     /* target = the link, source = its content */
 	/* source, target: the source's tree read, what is written goes to a layer of the session. Folders only. */
 	PLAN_MOUNT_OVERLAY,
-	PLAN_MOUNT_DEVICE, /* source = target: a character device below /dev that the policy names */
-	/* source: a pattern (view/path_pattern.h). Each match that the caller can open is bound at its own path, unless
-	 * the rules say otherwise for it. Looked for as the caller, bounded. */
+	/* source = target: a path below /dev, or a pattern of such. Character devices that the caller can open. */
+	PLAN_MOUNT_DEVICE,
+	/* source: a pattern (view/path_pattern.h), target: the folder below which it is looked for, as the caller,
+	 * bounded. Each match that the caller can open is bound at its own path, unless the rules say otherwise for it;
+	 * shallower ones first. The same pattern may come again with a deeper target, after a mount that hides its
+	 * earlier matches. */
 	PLAN_MOUNT_MATCHES,
-	PLAN_COVER, /* target: if it is there, it cannot be read any more; deeper mounts may follow */
-	PLAN_LOCK,  /* target: if it is there, bound onto itself, so that it cannot be moved; READ_ONLY: nor written */
+	/* target: if it is there, and the rules say so for what is there (a file or a folder, with a token or without),
+	 * it cannot be read any more; deeper mounts may follow. */
+	PLAN_COVER,
+	PLAN_LOCK, /* the same: bound onto itself with all below, so that it cannot be moved; READ_ONLY: nor written */
 	PLAN_MOUNT_TYPE_END
 };
 
 enum plan_mount_flags {
 	PLAN_READ_ONLY = 1 << 0,
 	PLAN_NOEXEC = 1 << 1,
-	PLAN_FOLLOW = 1 << 2,   /* the source may be a symlink: resolved once, as the caller, without magic links */
+	/* The source may be a symlink: resolved once, as the caller, without magic links. With PLAN_GRANT, links of
+	 * others than root and the caller are not followed: the start is refused. */
+	PLAN_FOLLOW = 1 << 2,
 	PLAN_OPTIONAL = 1 << 3, /* an absent source is skipped (ENOENT, ENOTDIR, EACCES only) */
 	PLAN_OWNED = 1 << 4,    /* tmpfs, scratch, folder: owned by the caller, else by root */
 	PLAN_PROJECT = 1 << 5,  /* the project root: its group decides which supplementary group is kept */
 	PLAN_GRANT = 1 << 6,    /* bind, overlay, matches: a place of the user's, searched for what the rules protect */
 	PLAN_KEEP = 1 << 7,     /* overlay: its layer outlives the session (isoctl diff, apply, discard); at most one */
-	PLAN_MOUNT_FLAGS_ALL = (1 << 8) - 1,
+	PLAN_MOUNT_FLAGS_ALL = (1 << 8) - 1
 };
 /* Every mount is nosuid and nodev (the device nodes of PLAN_MOUNT_DEV apart). */
 

@@ -5,6 +5,7 @@
 
 #include "base/limits.h"
 #include "daemon/wire/plan.h"
+#include "view/protect.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -31,6 +32,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check(strchr(plan.envp[i], '=') != NULL);
 	for (uint32_t i = 0; i < plan.n_mounts; i++)
 		check(plan_path_is_clean(plan.mounts[i].target));
+	for (uint32_t i = 0; i < plan.n_rules; i++)
+		check(plan_path_is_clean(plan.rules[i].pattern) && plan.rules[i].group < PROTECT_GROUP_COUNT);
 	check(plan_encode(&plan, &b) == 0);
 	check(b.len == size && memcmp(b.data, data, size) == 0);
 	buffer_done(&b);

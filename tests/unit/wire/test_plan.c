@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/limits.h"
+#include "view/protect.h"
 
 static const char *const argv[] = { "sh", "-c", "exit \xff\xfe 3", "", NULL };
 static const char *const envp[] = { "PATH=/usr/bin", "EMPTY=", "A=b=c", NULL };
@@ -16,14 +17,28 @@ static const struct plan_mount mounts[] = {
 	{ .type = PLAN_MOUNT_BIND, .flags = PLAN_READ_ONLY | PLAN_FOLLOW, .source = "/usr", .target = "/usr" },
 	{ .type = PLAN_MAKE_LINK, .source = "usr/bin", .target = "/bin" },
 	{ .type = PLAN_MOUNT_TMPFS, .flags = PLAN_OWNED, .mode = 01777, .size = 1ULL << 40, .target = "/tmp" },
-	{ .type = PLAN_MOUNT_BIND, .flags = PLAN_PROJECT, .source = "/home/u/p", .target = "/home/u/p" },
+	{ .type = PLAN_MOUNT_BIND, .flags = PLAN_PROJECT | PLAN_GRANT, .source = "/home/u/p", .target = "/home/u/p" },
+	{ .type = PLAN_MOUNT_OVERLAY, .flags = PLAN_KEEP | PLAN_GRANT, .source = "/home/u/c", .target = "/home/u/c" },
+	{ .type = PLAN_MOUNT_DEVICE, .source = "/dev/nvidia*", .target = "/dev/nvidia*" },
+	{ .type = PLAN_MOUNT_MATCHES,
+	  .flags = PLAN_READ_ONLY | PLAN_FOLLOW | PLAN_OPTIONAL | PLAN_GRANT,
+	  .source = "/home/u/*/x[!a-z]",
+	  .target = "/home/u" },
+	{ .type = PLAN_COVER, .target = "/home/u/p/secret" },
+	{ .type = PLAN_LOCK, .flags = PLAN_READ_ONLY, .target = "/home/u/p/.git/hooks" },
+	{ .type = PLAN_LOCK, .target = "/home/u/p/.git" },
+};
+static const struct path_rule rules[] = {
+	{ PATH_ALLOW_WRITE, 0, 0, "/home/u/p" },
+	{ PATH_DENY_READ, PATH_RULE_BUILT_IN | PATH_RULE_FILES_ONLY, PROTECT_DOTENV, "/**/.env.*" },
+	{ PATH_EXEMPT, PATH_RULE_FLAGS_ALL, PROTECT_GROUP_COUNT - 1, "/" },
 };
 
 static struct plan sample(void)
 {
 	return (struct plan){
 		.uid = 4294967294u,
-		.flags = PLAN_PTY | PLAN_NESTING,
+		.flags = PLAN_PTY | PLAN_NESTING | PLAN_LATE_REQUIRED | PLAN_DEGRADED,
 		.umask = 0777,
 		.rows = 65535,
 		.columns = 80,
@@ -36,6 +51,8 @@ static struct plan sample(void)
 		.n_envp = 3,
 		.mounts = mounts,
 		.n_mounts = ARRAY_SIZE(mounts),
+		.rules = rules,
+		.n_rules = ARRAY_SIZE(rules),
 	};
 }
 
@@ -82,6 +99,13 @@ static void comes_back_as_it_was(void **state)
 			assert_string_equal(out.mounts[i].source, mounts[i].source);
 		else
 			assert_null(out.mounts[i].source);
+	}
+	assert_int_equal(out.n_rules, ARRAY_SIZE(rules));
+	for (size_t i = 0; i < ARRAY_SIZE(rules); i++) {
+		assert_int_equal(out.rules[i].effect, rules[i].effect);
+		assert_int_equal(out.rules[i].flags, rules[i].flags);
+		assert_int_equal(out.rules[i].group, rules[i].group);
+		assert_string_equal(out.rules[i].pattern, rules[i].pattern);
 	}
 	free(block);
 }
@@ -174,6 +198,13 @@ static void counts_are_bounded_by_the_bytes(void **state)
 	refuse_bytes(b.data, b.len, "shorter than its counts");
 	memcpy(b.data + 20, (uint8_t[]){ 1, 0, 1, 0 }, 4);
 	refuse_bytes(b.data, b.len, "65537 arguments");
+	memcpy(b.data + 20, (uint8_t[]){ 4, 0, 0, 0 }, 4);
+	memcpy(b.data + 32, (uint8_t[]){ 0, 0x80, 0, 0 }, 4);
+	refuse_bytes(b.data, b.len, "shorter than its counts");
+	memcpy(b.data + 32, (uint8_t[]){ 1, 0x80, 0, 0 }, 4);
+	refuse_bytes(b.data, b.len, "32769 rules");
+	memcpy(b.data + 28, (uint8_t[]){ 1, 0x40, 0, 0 }, 4);
+	refuse_bytes(b.data, b.len, "16385 mounts");
 }
 
 #define WITH(field, value, message)                                                                                    \
@@ -188,7 +219,7 @@ static void fields_are_checked(void **state)
 	static const char *const empty[] = { "", NULL }, *const no_name[] = { "=x", NULL },
 				 *const no_value[] = { "x", NULL };
 
-	WITH(flags, 1 << 2, "unknown flags");
+	WITH(flags, PLAN_DEGRADED << 1, "unknown flags");
 	WITH(id, "0123456789a", "session's id");
 	WITH(id, "0123456789AB", "session's id");
 	WITH(id, "../../../etc", "session's id");
@@ -219,7 +250,15 @@ static void mounts_are_checked(void **state)
 	} cases[] = {
 		{ { .type = 0, .target = "/a" }, "the type" },
 		{ { .type = PLAN_MOUNT_TYPE_END, .target = "/a" }, "the type" },
-		{ { .type = PLAN_MOUNT_PROC, .flags = 1 << 6, .target = "/proc" }, "the flags" },
+		{ { .type = PLAN_MOUNT_BIND, .flags = 1 << 8, .source = "/a", .target = "/a" }, "the flags" },
+		{ { .type = PLAN_MOUNT_BIND, .flags = PLAN_KEEP, .source = "/a", .target = "/a" }, "the flags" },
+		{ { .type = PLAN_MOUNT_PROC, .flags = PLAN_GRANT, .target = "/proc" }, "the flags" },
+		{ { .type = PLAN_MOUNT_MATCHES, .flags = PLAN_PROJECT, .source = "/a/*", .target = "/a" },
+		  "the flags" },
+		{ { .type = PLAN_MOUNT_DEVICE, .flags = PLAN_GRANT, .source = "/dev/a", .target = "/dev/a" },
+		  "the flags" },
+		{ { .type = PLAN_COVER, .flags = PLAN_READ_ONLY, .target = "/a" }, "the flags" },
+		{ { .type = PLAN_LOCK, .flags = PLAN_OPTIONAL, .target = "/a" }, "the flags" },
 		{ { .type = PLAN_MOUNT_PROC, .flags = PLAN_OPTIONAL, .target = "/proc" }, "the flags" },
 		{ { .type = PLAN_MOUNT_TMPFS, .mode = 04755, .target = "/a" }, "the mode" },
 		{ { .type = PLAN_MOUNT_PROC, .size = 1, .target = "/proc" }, "the size" },
@@ -228,6 +267,17 @@ static void mounts_are_checked(void **state)
 		{ { .type = PLAN_MOUNT_BIND, .source = "/a/..", .target = "/a" }, "the source" },
 		{ { .type = PLAN_MAKE_LINK, .target = "/a" }, "the source" },
 		{ { .type = PLAN_MOUNT_SYS, .source = "/sys", .target = "/sys" }, "the source" },
+		{ { .type = PLAN_MOUNT_OVERLAY, .target = "/a" }, "the source" },
+		{ { .type = PLAN_MOUNT_MATCHES, .target = "/a" }, "the source" },
+		{ { .type = PLAN_MOUNT_MATCHES, .source = "a/*", .target = "/a" }, "the source" },
+		{ { .type = PLAN_MOUNT_MATCHES, .source = "/*", .target = "/" }, "the target" },
+		{ { .type = PLAN_COVER, .source = "/a", .target = "/a" }, "the source" },
+		{ { .type = PLAN_LOCK, .source = "/a", .target = "/a" }, "the source" },
+		{ { .type = PLAN_MOUNT_DEVICE, .target = "/dev/a" }, "the source" },
+		{ { .type = PLAN_MOUNT_DEVICE, .source = "/dev/a", .target = "/dev/b" }, "the device" },
+		{ { .type = PLAN_MOUNT_DEVICE, .source = "/device/a", .target = "/device/a" }, "the device" },
+		{ { .type = PLAN_MOUNT_DEVICE, .source = "/dev", .target = "/dev" }, "the device" },
+		{ { .type = PLAN_COVER, .target = "/a/." }, "the target" },
 		{ { .type = PLAN_MOUNT_PROC, .target = "proc" }, "the target" },
 		{ { .type = PLAN_MOUNT_PROC, .target = "/" }, "the target" },
 		{ { .type = PLAN_MOUNT_PROC, .target = "/a//b" }, "the target" },
@@ -242,14 +292,38 @@ static void mounts_are_checked(void **state)
 	}
 }
 
-static void one_project_only(void **state)
+static void rules_are_checked(void **state)
 {
-	const struct plan_mount two[] = { mounts[3], mounts[3] };
+	static const struct path_rule cases[] = {
+		{ 0, 0, 0, "/a" },
+		{ PATH_EFFECT_END, 0, 0, "/a" },
+		{ PATH_DENY_READ, PATH_RULE_FLAGS_ALL + 1, 0, "/a" },
+		{ PATH_DENY_READ, 0, PROTECT_GROUP_COUNT, "/a" },
+		{ PATH_DENY_READ, 0, 0, "" },
+		{ PATH_DENY_READ, 0, 0, "*" },
+		{ PATH_DENY_READ, 0, 0, "/a/../*" },
+		{ PATH_DENY_READ, 0, 0, "/a/" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct plan p = sample();
+
+		p.rules = &cases[i];
+		p.n_rules = 1;
+		refuse(&p, "rule 0");
+	}
+}
+
+static void one_project_and_one_kept_layer_only(void **state)
+{
+	const struct plan_mount projects[] = { mounts[3], mounts[3] }, kept[] = { mounts[4], mounts[4] };
 	struct plan p = sample();
 
-	p.mounts = two;
 	p.n_mounts = 2;
+	p.mounts = projects;
 	refuse(&p, "second project root");
+	p.mounts = kept;
+	refuse(&p, "second layer");
 }
 
 static void a_plan_past_the_limit_is_not_encoded(void **state)
@@ -304,7 +378,8 @@ int main(void)
 		cmocka_unit_test(counts_are_bounded_by_the_bytes),
 		cmocka_unit_test(fields_are_checked),
 		cmocka_unit_test(mounts_are_checked),
-		cmocka_unit_test(one_project_only),
+		cmocka_unit_test(rules_are_checked),
+		cmocka_unit_test(one_project_and_one_kept_layer_only),
 		cmocka_unit_test(a_plan_past_the_limit_is_not_encoded),
 		cmocka_unit_test(paths_are_clean_or_not),
 	};
