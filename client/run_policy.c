@@ -10,6 +10,7 @@
 #include "base/number.h"
 #include "json/value.h"
 #include "json/write.h"
+#include "view/path_pattern.h"
 
 static bool has_parent_component(const char *path)
 {
@@ -25,8 +26,20 @@ static bool has_parent_component(const char *path)
 	return false;
 }
 
+/* A rule that stands for this path alone, whatever bytes it has. */
+static char *rule_of(const char *path)
+{
+	size_t size = 2 * strlen(path) + 1;
+	char *rule = malloc(size);
+
+	if (rule)
+		(void)path_pattern_escape(path, rule, size);
+	return rule;
+}
+
 int run_policy_path(const char *typed, const char *cwd, char **ret, struct error *e)
 {
+	_cleanup_free_ char *real = NULL;
 	char *path = NULL;
 
 	while (typed[0] == '.' && typed[1] == '/') {
@@ -39,15 +52,16 @@ int run_policy_path(const char *typed, const char *cwd, char **ret, struct error
 		return error_set(e, ERROR_INVALID, EINVAL, "options", "",
 				 "A path of --allow-read or --allow-write is empty.");
 	if (has_parent_component(typed)) {
-		path = realpath(typed, NULL);
-		if (!path)
+		real = realpath(typed, NULL);
+		if (!real)
 			return error_set(e, ERROR_INVALID, errno, "options",
 					 "Name an existing path, or one without \"..\".",
 					 "The path %s leads nowhere: %s.", typed, strerror(errno));
+		path = rule_of(real);
 	} else if (typed[0] == '/' || (typed[0] == '~' && typed[1] == '/')) {
 		path = strdup(typed);
 	} else if (strcmp(typed, ".") == 0) {
-		path = strdup(cwd);
+		path = rule_of(cwd);
 	} else if (asprintf(&path, "./%s", typed) < 0) {
 		path = NULL;
 	}
@@ -70,7 +84,7 @@ static int write_paths(struct json_writer *w, const char *key, const struct opti
 
 		if (r < 0)
 			return r;
-		json_write_string(w, path);
+		json_write_bytes(w, path, strlen(path));
 	}
 	json_write_array_end(w);
 	return 0;

@@ -29,6 +29,10 @@ static void set_built_in(struct policy *p)
 	p->memory.origin = p->cpu_pct.origin = p->wall.origin = p->pids.origin = origin;
 	p->pids.value = BUILT_IN_PIDS;
 	p->nesting_origin = origin;
+	for (size_t i = 0; i < PROTECT_GROUP_COUNT; i++)
+		p->protect[i] = (struct policy_switch){ .on = protect_names[i].on, .origin = origin };
+	p->overlay_project.origin = p->late_required.origin = p->degraded.origin = origin;
+	p->toolchains = p->caches = (struct policy_switch){ .on = true, .origin = origin };
 }
 
 /* Rules were read layer by layer; now all allow rules come first, then all deny rules, each in the order of its list.
@@ -99,8 +103,9 @@ int policy_load(const struct policy_input *layers, size_t n_layers, struct polic
 
 void policy_done(struct policy *p)
 {
-	struct policy_list *lists[] = { &p->allow_read, &p->allow_write, &p->allowed_domains, &p->denied_domains,
-					&p->environment_pass };
+	struct policy_list *lists[] = { &p->allow_read,      &p->allow_write,    &p->deny_read,
+					&p->deny_write,      &p->overlay,        &p->devices,
+					&p->allowed_domains, &p->denied_domains, &p->environment_pass };
 
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
 		free(lists[i]->items);

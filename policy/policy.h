@@ -67,6 +67,8 @@ struct policy {
 	struct policy_switch protect[PROTECT_GROUP_COUNT];
 	struct policy_switch overlay_project; /* "overlayProject": the project, too; its layer is kept */
 	struct policy_switch late_required;   /* "lateFiles": "require" | "report" */
+	struct policy_switch toolchains;      /* tool chains found in HOME can be read (view/toolchain.h) */
+	struct policy_switch caches;          /* caches in HOME are overlays */
 	struct policy_switch degraded;        /* "degraded": "allow" | "refuse"; the administrator's alone */
 	struct policy_list allowed_domains;
 	struct policy_list denied_domains;
@@ -103,8 +105,9 @@ void policy_done(struct policy *p);
 
 /*
  * How layers merge: lists append (deny beats allow whatever the order); a limit is the smallest that any layer sets,
- * and the built-in one where none does; nesting is what the last layer says, but the administrator's "false" stands; of
- * two values for one variable the later layer's counts.
+ * and the built-in one where none does; a switch is what the last layer says, but where the administrator has chosen
+ * the stricter value it stands (nesting, toolchains, caches: false; protect, overlayProject: true); lateFiles "require"
+ * of any layer stands; of two values for one variable the later layer's counts.
  */
 
 struct json_writer;
@@ -113,8 +116,10 @@ struct json_writer;
 void policy_write(const struct policy *p, struct json_writer *w);
 
 /*
- * The absolute path that a filesystem rule means: "~/x" below home, "./x" below project, absolute as it is. Refused
- * with *e filled: relative without "./", globs (not in this version), "..", empty, "/".
+ * The pattern (view/path_pattern.h) that a filesystem rule means: "~/x" below home, "./x" and "**" + "/x" below
+ * project, absolute as it is; "**" at the end is taken off. home and project are paths: their bytes are escaped.
+ * Refused with *e filled: relative without "./", "..", empty, what can match nothing (a name of more than 255 bytes),
+ * "/".
  */
 int policy_path_expand(const char *text, const char *home, const char *project, char *ret, size_t ret_size,
 		       struct error *e);

@@ -38,4 +38,15 @@ int policy_pair_append(const struct policy_builder *b, struct policy_pair **pair
 		       const char *value, uint32_t line);
 int policy_pin_append(const struct policy_builder *b, const struct egress_pin *pin);
 
+/* policy_value.c: for arrays of strings, one call an item, where place names it. */
+struct policy_key;
+typedef int policy_item_fn(const struct policy_builder *b, const struct policy_key *key, const struct json_value *item,
+			   const struct policy_place *place);
+int policy_read_array(const struct policy_builder *b, const struct policy_key *key, const struct json_value *value,
+		      const struct policy_place *place, policy_item_fn *fn);
+/* The bytes that a text stands for (json/bytes.h), on the heap. */
+int policy_read_bytes(const struct policy_builder *b, const struct json_value *value, const struct policy_place *place,
+		      char **ret);
+struct policy_list *policy_list_of(const struct policy_builder *b, const struct policy_key *key);
+
 #endif

@@ -7,6 +7,7 @@
 #define AT(member) offsetof(struct policy, member)
 
 static const struct policy_key keys[] = {
+	{ "degraded", policy_read_degraded, AT(degraded) },
 	{ "environment", NULL, 0 },
 	{ "environment.pass", policy_read_pass, AT(environment_pass) },
 	{ "environment.set", policy_read_set, 0 },
@@ -25,9 +26,15 @@ static const struct policy_key keys[] = {
 	{ "sandbox.filesystem", NULL, 0 },
 	{ "sandbox.filesystem.allowRead", policy_read_paths, AT(allow_read) },
 	{ "sandbox.filesystem.allowWrite", policy_read_paths, AT(allow_write) },
-	{ "sandbox.filesystem.denyRead", policy_read_later, 0 },
-	{ "sandbox.filesystem.denyWrite", policy_read_later, 0 },
-	{ "sandbox.filesystem.overlay", policy_read_later, 0 },
+	{ "sandbox.filesystem.caches", policy_read_grant_switch, AT(caches) },
+	{ "sandbox.filesystem.denyRead", policy_read_paths, AT(deny_read) },
+	{ "sandbox.filesystem.denyWrite", policy_read_paths, AT(deny_write) },
+	{ "sandbox.filesystem.devices", policy_read_devices, AT(devices) },
+	{ "sandbox.filesystem.lateFiles", policy_read_late, AT(late_required) },
+	{ "sandbox.filesystem.overlay", policy_read_paths, AT(overlay) },
+	{ "sandbox.filesystem.overlayProject", policy_read_guard_switch, AT(overlay_project) },
+	{ "sandbox.filesystem.protect", policy_read_protect, 0 },
+	{ "sandbox.filesystem.toolchains", policy_read_grant_switch, AT(toolchains) },
 	{ "sandbox.network", NULL, 0 },
 	{ "sandbox.network.allowUnixSockets", policy_read_later, 0 },
 	{ "sandbox.network.allowedDomains", policy_read_domains, AT(allowed_domains) },

@@ -22,9 +22,15 @@ const struct policy_key *policy_key_find(const char *parent, const char *name);
  * another object. */
 const char *policy_key_suggest(const char *parent, const char *name);
 
-/* policy_value.c, policy_hosts.c, policy_limits.c */
+/* policy_value.c, policy_filesystem.c, policy_hosts.c, policy_limits.c */
 policy_read_fn policy_read_later;
 policy_read_fn policy_read_paths;
+policy_read_fn policy_read_devices;
+policy_read_fn policy_read_protect;
+policy_read_fn policy_read_guard_switch; /* true is the stricter value */
+policy_read_fn policy_read_grant_switch; /* false is */
+policy_read_fn policy_read_late;
+policy_read_fn policy_read_degraded;
 policy_read_fn policy_read_domains;
 policy_read_fn policy_read_unlisted;
 policy_read_fn policy_read_hosts;

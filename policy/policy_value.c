@@ -11,11 +11,8 @@
 
 #define SET_MAX 4096
 
-typedef int item_fn(const struct policy_builder *b, const struct policy_key *key, const struct json_value *item,
-		    const struct policy_place *place);
-
-static int read_array(const struct policy_builder *b, const struct policy_key *key, const struct json_value *value,
-		      const struct policy_place *place, item_fn *fn)
+int policy_read_array(const struct policy_builder *b, const struct policy_key *key, const struct json_value *value,
+		      const struct policy_place *place, policy_item_fn *fn)
 {
 	if (value->type != JSON_ARRAY)
 		return policy_refuse(b, place, NULL, "The value must be an array of strings, not %s.",
@@ -36,13 +33,13 @@ static int read_array(const struct policy_builder *b, const struct policy_key *k
 	return 0;
 }
 
-static struct policy_list *list_of(const struct policy_builder *b, const struct policy_key *key)
+struct policy_list *policy_list_of(const struct policy_builder *b, const struct policy_key *key)
 {
 	return (struct policy_list *)((char *)b->policy + key->offset);
 }
 
 /* Text that stands for bytes (json/bytes.h), on the heap. */
-static int read_bytes(const struct policy_builder *b, const struct json_value *value, const struct policy_place *place,
+int policy_read_bytes(const struct policy_builder *b, const struct json_value *value, const struct policy_place *place,
 		      char **ret)
 {
 	char *bytes = malloc(value->string.len + 1);
@@ -58,32 +55,10 @@ static int read_bytes(const struct policy_builder *b, const struct json_value *v
 	return 0;
 }
 
-/* Expanded here only to find what is wrong with it: home and project are not known yet. */
-static int read_path(const struct policy_builder *b, const struct policy_key *key, const struct json_value *item,
-		     const struct policy_place *place)
-{
-	_cleanup_free_ char *path = NULL;
-	char expanded[LIMIT_PATH];
-	struct error cause = ERROR_INIT;
-	int r = read_bytes(b, item, place, &path);
-
-	if (r < 0)
-		return r;
-	if (policy_path_expand(path, "/home", "/project", expanded, sizeof(expanded), &cause) < 0)
-		return policy_refuse_cause(b, place, &cause);
-	return policy_list_append(b, list_of(b, key), path, place->line);
-}
-
-int policy_read_paths(const struct policy_builder *b, const struct policy_key *key, const struct json_value *value,
-		      const struct policy_place *place)
-{
-	return read_array(b, key, value, place, read_path);
-}
-
 static int read_domain(const struct policy_builder *b, const struct policy_key *key, const struct json_value *item,
 		       const struct policy_place *place)
 {
-	bool deny = list_of(b, key) == &b->policy->denied_domains;
+	bool deny = policy_list_of(b, key) == &b->policy->denied_domains;
 	struct error cause = ERROR_INIT;
 	struct egress_rule rule;
 	int r;
@@ -97,13 +72,13 @@ static int read_domain(const struct policy_builder *b, const struct policy_key *
 		free((char *)rule.name);
 		return r;
 	}
-	return policy_list_append(b, list_of(b, key), item->string.data, place->line);
+	return policy_list_append(b, policy_list_of(b, key), item->string.data, place->line);
 }
 
 int policy_read_domains(const struct policy_builder *b, const struct policy_key *key, const struct json_value *value,
 			const struct policy_place *place)
 {
-	return read_array(b, key, value, place, read_domain);
+	return policy_read_array(b, key, value, place, read_domain);
 }
 
 static int check_variable(const struct policy_builder *b, const char *name, const struct policy_place *place)
@@ -122,13 +97,13 @@ static int read_variable(const struct policy_builder *b, const struct policy_key
 {
 	int r = check_variable(b, item->string.data, place);
 
-	return r < 0 ? r : policy_list_append(b, list_of(b, key), item->string.data, place->line);
+	return r < 0 ? r : policy_list_append(b, policy_list_of(b, key), item->string.data, place->line);
 }
 
 int policy_read_pass(const struct policy_builder *b, const struct policy_key *key, const struct json_value *value,
 		     const struct policy_place *place)
 {
-	return read_array(b, key, value, place, read_variable);
+	return policy_read_array(b, key, value, place, read_variable);
 }
 
 /* The later layer's value counts. */
@@ -169,7 +144,7 @@ int policy_read_set(const struct policy_builder *b, const struct policy_key *key
 		if (member->value.type != JSON_STRING)
 			return policy_refuse(b, &at, NULL, "The value must be a string, not %s.",
 					     json_type_name(member->value.type));
-		r = read_bytes(b, &member->value, &at, &bytes);
+		r = policy_read_bytes(b, &member->value, &at, &bytes);
 		if (!bytes)
 			return r;
 		r = set_variable(b, member->name, bytes, member->line);

@@ -61,13 +61,45 @@ static void begin_object(const struct output *o, const char *name)
 	json_write_object(o->writer);
 }
 
-static void write_sandbox(const struct output *o, const struct policy *p)
+static void write_switch(const struct output *o, const char *name, const struct policy_switch *s)
 {
-	begin_object(o, "sandbox");
+	json_write_key(o->writer, name);
+	begin_value(o);
+	json_write_bool(o->writer, s->on);
+	end_value(o, &s->origin);
+}
+
+static void write_word(const struct output *o, const char *name, const struct policy_switch *s, const char *no,
+		       const char *yes)
+{
+	json_write_key(o->writer, name);
+	write_text(o, s->on ? yes : no, &s->origin);
+}
+
+static void write_filesystem(const struct output *o, const struct policy *p)
+{
 	begin_object(o, "filesystem");
 	write_list(o, "allowRead", &p->allow_read);
 	write_list(o, "allowWrite", &p->allow_write);
+	write_list(o, "denyRead", &p->deny_read);
+	write_list(o, "denyWrite", &p->deny_write);
+	write_list(o, "overlay", &p->overlay);
+	write_switch(o, "overlayProject", &p->overlay_project);
+	write_list(o, "devices", &p->devices);
+	write_switch(o, "toolchains", &p->toolchains);
+	write_switch(o, "caches", &p->caches);
+	begin_object(o, "protect");
+	for (unsigned i = PROTECT_NONE + 1; i < PROTECT_GROUP_COUNT; i++)
+		write_switch(o, protect_names[i].name, &p->protect[i]);
 	json_write_object_end(o->writer);
+	write_word(o, "lateFiles", &p->late_required, "report", "require");
+	json_write_object_end(o->writer);
+}
+
+static void write_sandbox(const struct output *o, const struct policy *p)
+{
+	begin_object(o, "sandbox");
+	write_filesystem(o, p);
 	begin_object(o, "network");
 	write_list(o, "allowedDomains", &p->allowed_domains);
 	write_list(o, "deniedDomains", &p->denied_domains);
@@ -163,6 +195,7 @@ void policy_write_values(const struct policy *p, struct json_writer *w, bool ori
 	write_environment(&o, p);
 	write_limits(&o, p);
 	write_process(&o, p);
+	write_word(&o, "degraded", &p->degraded, "refuse", "allow");
 	json_write_object_end(w);
 }
 

@@ -1,10 +1,55 @@
 #include "view/path_pattern.h"
 
+#include <errno.h>
 #include <string.h>
 
 bool path_pattern_is_literal(const char *pattern)
 {
-	return strpbrk(pattern, "*?[\\") == NULL;
+	for (const char *p = pattern; *p; p++) {
+		if (*p == '*' || *p == '?' || *p == '[')
+			return false;
+		if (*p == '\\' && p[1] != '\0' && p[1] != '/')
+			p++;
+	}
+	return true;
+}
+
+int path_pattern_unescape(const char *pattern, char *ret, size_t size)
+{
+	size_t n = 0;
+
+	if (!path_pattern_is_literal(pattern))
+		return -EINVAL;
+	for (const char *p = pattern; *p; p++) {
+		if (*p == '\\' && p[1] != '\0' && p[1] != '/')
+			p++;
+		if (n + 1 >= size)
+			return -ENAMETOOLONG;
+		ret[n++] = *p;
+	}
+	if (n >= size)
+		return -ENAMETOOLONG;
+	ret[n] = '\0';
+	return 0;
+}
+
+int path_pattern_escape(const char *path, char *ret, size_t size)
+{
+	size_t n = 0;
+
+	for (const char *p = path; *p; p++) {
+		bool special = strchr("*?[\\", *p) != NULL;
+
+		if (n + special + 1 >= size)
+			return -ENAMETOOLONG;
+		if (special)
+			ret[n++] = '\\';
+		ret[n++] = *p;
+	}
+	if (n >= size)
+		return -ENAMETOOLONG;
+	ret[n] = '\0';
+	return 0;
 }
 
 bool path_pattern_ends_literal(const char *pattern)

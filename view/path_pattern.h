@@ -10,12 +10,19 @@
  *   \c     the byte c itself
  *   **     as a whole component: any number of components, none too
  * A "**" at the end is taken off when a rule is expanded: a rule for a folder is one for all that is in it.
+ *
+ * A path becomes a pattern that matches it alone by path_pattern_escape(): "*", "?", "[" and "\" of its names get a
+ * backslash. All rules, those of plain paths too, are kept in this form; a mount needs path_pattern_unescape().
  */
 #include <stdbool.h>
 #include <stddef.h>
 
-/* No wildcard: the pattern is a path (after path_pattern_unescape). */
+/* No wildcard but behind a backslash: the pattern matches one path. */
 bool path_pattern_is_literal(const char *pattern);
+/* That path. 0; -EINVAL where the pattern is not literal, -ENAMETOOLONG past size (with the NUL). */
+int path_pattern_unescape(const char *pattern, char *ret, size_t size);
+/* The pattern that matches path alone. 0 or -ENAMETOOLONG. */
+int path_pattern_escape(const char *path, char *ret, size_t size);
 /* Only its last component is looked at; "**" is none. */
 bool path_pattern_ends_literal(const char *pattern);
 

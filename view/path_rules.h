@@ -9,9 +9,13 @@
  *   1. the deepest wins ("most specific");
  *   2. at equal depth deny beats allow, and write beats read among allows;
  *   3. but an allow whose last component is literal beats a built-in protection that is as deep (he who wrote it has
- * named the very file), and a PATH_EXEMPT takes the built-in protections away that are no deeper than it. Reading and
- * writing are decided apart: what denies reading denies writing too; PATH_ALLOW_READ says "read, do not write". Without
- * a rule that holds, the path is absent.
+ * named the very file), and a PATH_EXEMPT takes the built-in protections away that are no deeper than it.
+ * Reading and writing are decided apart: what denies reading denies writing too; PATH_ALLOW_READ says "read, do not
+ * write". Without a rule that holds, the path is absent. Built-in protections are about what is granted: where no allow
+ * holds at any depth, they say nothing ("*.pem" is not about the system's certificates nor the session's own /tmp).
+ *
+ * A file whose read_rule has PATH_RULE_IF_TOKEN: look into it, and ask again with PATH_FILE_WITHOUT_TOKEN where it
+ * holds none.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,17 +35,25 @@ enum path_rule_flags {
 	PATH_RULE_BUILT_IN = 1 << 0,   /* a protection, which has a switch: .group says which */
 	PATH_RULE_FILES_ONLY = 1 << 1, /* not for folders (.env is also a usual name of a Python environment) */
 	PATH_RULE_OPTIONAL = 1 << 2,   /* a grant: what is not there is no error (tool chains, caches) */
-	PATH_RULE_FLAGS_ALL = (1 << 3) - 1
+	/* Holds only for a file whose first bytes show a secret (view/path_token.h): .npmrc is needed by npm, *.key is
+	 * an ending of many things. */
+	PATH_RULE_IF_TOKEN = 1 << 3,
+	PATH_RULE_FLAGS_ALL = (1 << 4) - 1
 };
 
 struct path_rule {
-	uint32_t effect; /* enum path_effect */
-	uint32_t flags;  /* enum path_rule_flags */
-	uint32_t group;  /* enum protect_group (view/protect.h) of a protection, else 0 */
-	const char *pattern;
+	uint32_t effect;     /* enum path_effect */
+	uint32_t flags;      /* enum path_rule_flags */
+	uint32_t group;      /* enum protect_group (view/protect.h) of a protection, else 0 */
+	const char *pattern; /* view/path_pattern.h; a plain path is escaped, too */
 };
 
-enum path_kind { PATH_ANY, PATH_FILE, PATH_FOLDER };
+enum path_kind {
+	PATH_ANY,
+	PATH_FILE,
+	PATH_FOLDER,
+	PATH_FILE_WITHOUT_TOKEN /* a file that was looked into: rules with PATH_RULE_IF_TOKEN do not hold */
+};
 
 enum path_access { PATH_ABSENT, PATH_DENIED, PATH_READABLE, PATH_OVERLAID, PATH_WRITABLE };
 

@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/limits.h"
 #include "daemon/control/view_paths.h"
+#include "view/path_pattern.h"
 
 /* Sockets and small files live in XDG_RUNTIME_DIR; it is memory. */
 #define RUNTIME_SIZE (64ULL << 20)
@@ -129,10 +130,14 @@ static int expand_rules(const struct plan_input *in, struct plan_built *b, const
 			struct rule *rules, size_t *n, struct error *e)
 {
 	for (size_t i = 0; i < list->count; i++) {
-		char path[LIMIT_PATH];
+		char pattern[LIMIT_PATH], path[LIMIT_PATH];
 		int r;
 
-		r = policy_path_expand(list->items[i].text, in->caller->home, in->run->cwd, path, sizeof(path), e);
+		r = policy_path_expand(list->items[i].text, in->caller->home, in->run->cwd, pattern, sizeof(pattern),
+				       e);
+		if (r == 0 && path_pattern_unescape(pattern, path, sizeof(path)) < 0)
+			r = error_set(e, ERROR_POLICY, EINVAL, "filesystem rules",
+				      "Name the folder that holds the files.", "A rule that allows is a pattern.");
 		if (r == 0)
 			r = view_rule_check(path, e);
 		if (r < 0)

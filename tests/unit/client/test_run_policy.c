@@ -62,10 +62,10 @@ static void test_everything(void **state)
 
 static void test_text_cannot_break_out(void **state)
 {
-	const char *read[] = { "/a\",\"/b\\" };
+	const char *read[] = { "/a\",\"/b\\\\" };
 	struct run_options o = { .allow_read = { read, 1 } };
 
-	check(&o, "{\"sandbox\":{\"filesystem\":{\"allowRead\":[\"/a\\\",\\\"/b\\\\\"]}}}");
+	check(&o, "{\"sandbox\":{\"filesystem\":{\"allowRead\":[\"/a\\\",\\\"/b\\\\\\\\\"]}}}");
 }
 
 static void refused(struct run_options o, const char *message)
@@ -116,6 +116,12 @@ static void test_paths(void **state)
 	path("~/x", "~/x");
 	path("~x", "./~x");
 	path("/usr/../usr", "/usr");
+	path("**/*.pem", "./**/*.pem");
+	/* What was not typed is no pattern. */
+	assert_int_equal(run_policy_path(".", "/c[w]d*", &got, &e), 0);
+	assert_string_equal(got, "/c\\[w]d\\*");
+	free(got);
+	got = NULL;
 	assert_int_equal(run_policy_path("/no/../such", "/cwd", &got, &e), -ENOENT);
 	assert_null(got);
 }

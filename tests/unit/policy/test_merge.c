@@ -161,6 +161,121 @@ static void nesting(void **state)
 	}
 }
 
+#define FILES(x) "{\"sandbox\":{\"filesystem\":{" x "}}}"
+#define DOTENV(x) FILES("\"protect\":{\"dotenv\":" #x "}")
+#define WORKFLOWS(x) FILES("\"protect\":{\"workflows\":" #x "}")
+#define CACHES(x) FILES("\"caches\":" #x)
+#define OVERLAY(x) FILES("\"overlayProject\":" #x)
+#define LATE(x) FILES("\"lateFiles\":\"" #x "\"")
+
+#define SWITCH(member) offsetof(struct policy, member)
+
+static void switches(void **state)
+{
+	static const struct {
+		struct layers layers;
+		size_t offset;
+		bool on;
+		enum policy_layer_kind from;
+	} cases[] = {
+		{ { { NULL, NULL, NULL, NULL } }, SWITCH(protect[PROTECT_DOTENV]), true, POLICY_BUILT_IN },
+		{ { { NULL, NULL, NULL, NULL } }, SWITCH(protect[PROTECT_WORKFLOWS]), false, POLICY_BUILT_IN },
+		{ { { NULL, NULL, NULL, NULL } }, SWITCH(toolchains), true, POLICY_BUILT_IN },
+		{ { { NULL, NULL, NULL, NULL } }, SWITCH(late_required), false, POLICY_BUILT_IN },
+		{ { { NULL, NULL, NULL, NULL } }, SWITCH(degraded), false, POLICY_BUILT_IN },
+		/* the last layer that says something */
+		{ { { NULL, DOTENV(false), NULL, NULL } }, SWITCH(protect[PROTECT_DOTENV]), false, POLICY_USER },
+		{ { { NULL, DOTENV(false), DOTENV(true), NULL } }, SWITCH(protect[PROTECT_DOTENV]), true, POLICY_FILE },
+		{ { { NULL, DOTENV(false), WORKFLOWS(true), NULL } },
+		  SWITCH(protect[PROTECT_DOTENV]),
+		  false,
+		  POLICY_USER },
+		{ { { DOTENV(false), NULL, NULL, NULL } },
+		  SWITCH(protect[PROTECT_DOTENV]),
+		  false,
+		  POLICY_ADMINISTRATOR },
+		{ { { DOTENV(false), DOTENV(true), NULL, NULL } }, SWITCH(protect[PROTECT_DOTENV]), true, POLICY_USER },
+		{ { { NULL, NULL, CACHES(false), CACHES(true) } }, SWITCH(caches), true, POLICY_COMMAND_LINE },
+		{ { { OVERLAY(false), NULL, NULL, OVERLAY(true) } },
+		  SWITCH(overlay_project),
+		  true,
+		  POLICY_COMMAND_LINE },
+		/* what the administrator has made stricter stays */
+		{ { { DOTENV(true), DOTENV(false), NULL, DOTENV(false) } },
+		  SWITCH(protect[PROTECT_DOTENV]),
+		  true,
+		  POLICY_ADMINISTRATOR },
+		{ { { WORKFLOWS(true), NULL, WORKFLOWS(false), NULL } },
+		  SWITCH(protect[PROTECT_WORKFLOWS]),
+		  true,
+		  POLICY_ADMINISTRATOR },
+		{ { { CACHES(false), CACHES(true), NULL, NULL } }, SWITCH(caches), false, POLICY_ADMINISTRATOR },
+		{ { { OVERLAY(true), OVERLAY(false), NULL, NULL } },
+		  SWITCH(overlay_project),
+		  true,
+		  POLICY_ADMINISTRATOR },
+		/* any layer may require */
+		{ { { LATE(report), LATE(require), LATE(report), NULL } }, SWITCH(late_required), true, POLICY_USER },
+		{ { { LATE(require), LATE(report), NULL, NULL } }, SWITCH(late_required), true, POLICY_ADMINISTRATOR },
+		{ { { NULL, LATE(report), NULL, NULL } }, SWITCH(late_required), false, POLICY_USER },
+		{ { { "{\"degraded\":\"allow\"}", NULL, NULL, NULL } }, SWITCH(degraded), true, POLICY_ADMINISTRATOR },
+		{ { { "{\"degraded\":\"refuse\"}", NULL, NULL, NULL } },
+		  SWITCH(degraded),
+		  false,
+		  POLICY_ADMINISTRATOR },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const struct policy_switch *s;
+		struct policy p;
+
+		must_load(&cases[i].layers, &p);
+		s = (const struct policy_switch *)((const char *)&p + cases[i].offset);
+		if (s->on != cases[i].on || s->origin.layer != cases[i].from)
+			fail_msg("case %zu: %d from %s", i, s->on, policy_layer_name(s->origin.layer));
+		policy_done(&p);
+	}
+}
+
+static void only_the_administrator_degrades(void **state)
+{
+	static const char text[] = "{\"degraded\":\"refuse\"}";
+	const struct layers layers[] = { { { NULL, text, NULL, NULL } },
+					 { { NULL, NULL, text, NULL } },
+					 { { "{\"degraded\":\"allow\"}", NULL, NULL, text } } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(layers); i++) {
+		struct error e;
+		struct policy p;
+
+		assert_int_equal(load(&layers[i], &p, &e), -EINVAL);
+		assert_non_null(strstr(e.step, "degraded"));
+		assert_non_null(strstr(e.message, "Only the administrator's"));
+		assert_non_null(strstr(e.remedy, "/etc/isod/policy.json"));
+		policy_done(&p);
+	}
+}
+
+static void path_lists_append(void **state)
+{
+	const struct layers layers = { { FILES("\"denyRead\":[\"**/a\"],\"devices\":[\"/dev/nvidia*\"]"),
+					 FILES("\"denyRead\":[\"~/b\"],\"denyWrite\":[\"./c\"]"),
+					 FILES("\"overlay\":[\"~/d\"],\"devices\":[\"/dev/dri\",\"/dev/dri/card0\"]"),
+					 NULL } };
+	struct policy p;
+
+	must_load(&layers, &p);
+	assert_int_equal(p.deny_read.count, 2);
+	assert_string_equal(p.deny_read.items[0].text, "**/a");
+	assert_int_equal(p.deny_read.items[0].origin.layer, POLICY_ADMINISTRATOR);
+	assert_string_equal(p.deny_read.items[1].text, "~/b");
+	assert_string_equal(p.deny_write.items[0].text, "./c");
+	assert_string_equal(p.overlay.items[0].text, "~/d");
+	assert_int_equal(p.devices.count, 3);
+	assert_string_equal(p.devices.items[2].text, "/dev/dri/card0");
+	policy_done(&p);
+}
+
 static void variables(void **state)
 {
 	const struct layers layers = { { "{\"environment\":{\"set\":{\"A\":\"1\",\"B\":\"2\"},\"pass\":[\"X\"]}}",
@@ -263,7 +378,8 @@ static void written(void **state)
 		{ "{\"hosts\":{\"ok.example\":[\"127.0.0.2\",\"::1\"],\n\"z.example\":[\"127.0.0.3\"]}}",
 		  "\n{\"sandbox\":{\"filesystem\":{\"allowRead\":[\"~/"
 		  "x\"]}},\"limits\":{\"cpus\":1.5,\"memory\":\"1G\"}}",
-		  NULL, DOMAINS("\"ok.example\"", "") }
+		  FILES("\"denyRead\":[\"**/k\"],\"protect\":{\"workflows\":true},\"lateFiles\":\"require\""),
+		  DOMAINS("\"ok.example\"", "") }
 	};
 	_cleanup_buffer_ struct buffer b = BUFFER_INIT(1 << 20);
 	_cleanup_json_ struct json_document d = JSON_DOCUMENT_INIT;
@@ -294,16 +410,28 @@ static void written(void **state)
 	assert_int_equal(member(d.root, "limits.wall.value")->type, JSON_NULL);
 	assert_false(member(d.root, "process.nesting.value")->boolean);
 	assert_int_equal(member(d.root, "environment.set")->object.count, 0);
+	list = member(d.root, "sandbox.filesystem.denyRead");
+	check_text(&list->array.items[0], "**/k", "file f.json:1");
+	assert_int_equal(member(d.root, "sandbox.filesystem.protect")->object.count, PROTECT_GROUP_COUNT - 1);
+	assert_true(member(d.root, "sandbox.filesystem.protect.workflows.value")->boolean);
+	assert_string_equal(member(d.root, "sandbox.filesystem.protect.workflows.from")->string.data, "file f.json:1");
+	assert_true(member(d.root, "sandbox.filesystem.protect.dotenv.value")->boolean);
+	assert_string_equal(member(d.root, "sandbox.filesystem.protect.dotenv.from")->string.data, "built-in");
+	check_text(member(d.root, "sandbox.filesystem.lateFiles"), "require", "file f.json:1");
+	check_text(member(d.root, "degraded"), "refuse", "built-in");
+	assert_false(member(d.root, "sandbox.filesystem.overlayProject.value")->boolean);
+	assert_true(member(d.root, "sandbox.filesystem.toolchains.value")->boolean);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(built_in),        cmocka_unit_test(lists_append_and_deny_wins),
-		cmocka_unit_test(smallest_limit),  cmocka_unit_test(nesting),
-		cmocka_unit_test(variables),       cmocka_unit_test(wrong_layer),
-		cmocka_unit_test(order_of_layers), cmocka_unit_test(digest),
-		cmocka_unit_test(written),
+		cmocka_unit_test(built_in),          cmocka_unit_test(lists_append_and_deny_wins),
+		cmocka_unit_test(smallest_limit),    cmocka_unit_test(nesting),
+		cmocka_unit_test(variables),         cmocka_unit_test(wrong_layer),
+		cmocka_unit_test(order_of_layers),   cmocka_unit_test(digest),
+		cmocka_unit_test(written),           cmocka_unit_test(switches),
+		cmocka_unit_test(path_lists_append), cmocka_unit_test(only_the_administrator_degrades),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
