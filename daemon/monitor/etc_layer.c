@@ -3,55 +3,22 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <fnmatch.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/fd.h"
+#include "daemon/monitor/etc_hidden.h"
 #include "daemon/monitor/tree_remove.h"
 #include "daemon/wire/netns.h"
 
 /* Deeper than any /etc; what lies below is hidden as a whole. */
 #define DEPTH_MAX 12
-
-/* Patterns over the path below /etc, as FNM_PATHNAME. */
-static const char *const hidden[] = {
-	"shadow",
-	"shadow-",
-	"gshadow",
-	"gshadow-",
-	"passwd-",
-	"group-",
-	"subuid-",
-	"subgid-",
-	"sudoers",
-	"sudoers.d",
-	"sudo.conf",
-	"security/opasswd",
-	"krb5.keytab",
-	"isod",
-	"ssh/ssh_host_*_key",
-	"wireguard",
-	"openvpn",
-	"NetworkManager/system-connections",
-	"ssl/private",
-	"pki/tls/private",
-	"letsencrypt",
-	"ipsec.secrets",
-	"ppp/*-secrets",
-	"cryptsetup-keys.d",
-	"crypttab",
-	"docker",
-	"kubernetes",
-	"rancher",
-	"machine-info",
-	"wpa_supplicant",
-};
 
 static const struct {
 	const char *name;
@@ -60,20 +27,20 @@ static const struct {
 	{ "resolv.conf", "nameserver " NETNS_RESOLVER_V4 "\nnameserver " NETNS_RESOLVER_V6 "\noptions edns0\n" },
 	{ "hosts", "127.0.0.1 localhost isod\n::1 localhost ip6-localhost ip6-loopback\n" },
 	{ "hostname", "isod\n" },
+	/* Modules that ask services of the host (sss, ldap, mdns, resolve) find none of them in here. */
+	{ "nsswitch.conf", "passwd: files altfiles\ngroup: files altfiles\nshadow: files\ngshadow: files\n"
+			   "hosts: files dns\nnetworks: files\nprotocols: files\nservices: files\n"
+			   "ethers: files\nrpc: files\nnetgroup: files\n" },
 };
+
+/* What says that the layer is out of date: something new in a folder, another mode. */
+#define WATCHED (IN_CREATE | IN_MOVED_TO | IN_ATTRIB | IN_ONLYDIR)
 
 struct walk {
 	int layer;           /* top of what is built */
+	int watch;           /* inotify, or -1 */
 	char path[PATH_MAX]; /* below /etc, of the entry at hand */
 };
-
-static bool is_listed(const char *path)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(hidden); i++)
-		if (fnmatch(hidden[i], path, FNM_PATHNAME) == 0)
-			return true;
-	return false;
-}
 
 /* Readable for everybody, folders to be entered too. The mode of a link says nothing. */
 static bool is_public(const struct stat *st)
@@ -128,15 +95,27 @@ static int walk_entry(struct walk *w, int etc, int folder, size_t len, unsigned 
 		return -ENAMETOOLONG;
 	if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return errno == ENOENT ? 0 : -errno;
-	if (is_listed(w->path) || !is_public(&st) || (S_ISDIR(st.st_mode) && depth == DEPTH_MAX))
+	if (etc_hidden_is(w->path) || !is_public(&st) || (S_ISDIR(st.st_mode) && depth == DEPTH_MAX))
 		return hide(w, etc);
 	if (!S_ISDIR(st.st_mode))
 		return 0;
 	fd = openat(folder, name, O_DIRECTORY | O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	return fd < 0 ? -errno : walk_folder(w, etc, fd, len + n, depth + 1);
+	if (fd < 0)
+		return errno == ENOENT ? 0 : -errno;
+	return walk_folder(w, etc, fd, len + n, depth + 1);
 }
 
-/* Takes folder. */
+static void watch_folder(struct walk *w, int folder)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", folder);
+	/* As many as one user may have: without, a layer is taken for out of date at once. */
+	if (w->watch >= 0 && inotify_add_watch(w->watch, path, WATCHED) < 0)
+		w->watch = fd_close(w->watch);
+}
+
+/* Takes folder. Watched before it is read, so that nothing is made in between unseen. */
 static int walk_folder(struct walk *w, int etc, int folder, size_t len, unsigned depth)
 {
 	_cleanup_closedir_ DIR *d = fdopendir(folder);
@@ -148,10 +127,33 @@ static int walk_folder(struct walk *w, int etc, int folder, size_t len, unsigned
 		fd_close(folder);
 		return r;
 	}
+	watch_folder(w, dirfd(d));
 	while (r == 0 && (entry = readdir(d)))
 		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
 			r = walk_entry(w, etc, dirfd(d), len, depth, entry->d_name);
 	return r;
+}
+
+/*
+ * A name of the list that is not there yet. Where a folder above it is not there either, that one is hidden: it is seen
+ * with the next layer, which hides what is secret in it.
+ */
+static int hide_in_advance(struct walk *w, int etc, const char *name)
+{
+	struct stat st;
+	size_t len = strlen(name);
+
+	memcpy(w->path, name, len + 1);
+	for (char *slash = strchr(w->path, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		if (fstatat(etc, w->path, &st, AT_SYMLINK_NOFOLLOW) < 0)
+			return errno == ENOENT ? hide(w, etc) : -errno;
+		/* A link leads elsewhere; a folder for some only is hidden by the walk. */
+		if (!S_ISDIR(st.st_mode) || !is_public(&st))
+			return 0;
+		*slash = '/';
+	}
+	return hide(w, etc);
 }
 
 static int write_file(int layer, const char *name, const char *text)
@@ -165,7 +167,7 @@ static int write_file(int layer, const char *name, const char *text)
 	return fd_write_full(fd, text, strlen(text));
 }
 
-int etc_layer_build(int parent, const char *name, int etc)
+int etc_layer_build(int parent, const char *name, int etc, int *watch)
 {
 	_cleanup_free_ struct walk *w = calloc(1, sizeof(*w));
 	_cleanup_close_ int layer = -1;
@@ -182,6 +184,7 @@ int etc_layer_build(int parent, const char *name, int etc)
 	if (layer < 0 || fchmodat(parent, name, 0755, 0) < 0)
 		return -errno;
 	w->layer = layer;
+	w->watch = watch ? *watch : -1;
 	/* First, so that a file of the host by such a name is not hidden where only some may read it. */
 	for (size_t i = 0; i < ARRAY_SIZE(written) && r == 0; i++)
 		r = write_file(layer, written[i].name, written[i].text);
@@ -189,5 +192,9 @@ int etc_layer_build(int parent, const char *name, int etc)
 		return r;
 	folder = openat(etc, ".", O_DIRECTORY | O_RDONLY | O_CLOEXEC);
 	r = folder < 0 ? -errno : walk_folder(w, etc, folder, 0, 0);
+	for (size_t i = 0; i < n_etc_hidden_names && r == 0; i++)
+		r = hide_in_advance(w, etc, etc_hidden_names[i]);
+	if (watch)
+		*watch = w->watch;
 	return r < 0 ? r : take_fd(&layer);
 }

@@ -14,7 +14,6 @@
 #include "daemon/linux/probe_rights.h"
 #include "daemon/linux/seccomp_rules.h"
 #include "daemon/linux/seccomp_session.h"
-#include "daemon/monitor/etc_layer.h"
 #include "daemon/monitor/peer_home.h"
 
 /* While so many messages wait for isod-control, new clients wait too. */
@@ -65,14 +64,6 @@ static int make_session_seccomp(int *ret)
 	return *ret < 0 ? *ret : 0;
 }
 
-static int make_etc(struct monitor *m)
-{
-	_cleanup_close_ int etc = open("/etc", O_DIRECTORY | O_RDONLY | O_CLOEXEC);
-
-	m->files.etc = etc < 0 ? -errno : etc_layer_build(m->place.run, "etc", etc);
-	return m->files.etc < 0 ? m->files.etc : 0;
-}
-
 /* What is the same for every session, and whether this machine can have any. */
 static int make_files(struct monitor *m, struct error *e)
 {
@@ -92,7 +83,7 @@ static int make_files(struct monitor *m, struct error *e)
 		r = make_session_seccomp(&m->files.seccomp_session);
 	if (r < 0)
 		return error_set(e, ERROR_INTERNAL, -r, "seccomp", "", "No system call filter: %s.", strerror(-r));
-	r = make_etc(m);
+	r = etc_layers_open(&m->etc, m->place.run);
 	if (r < 0)
 		return error_set(e, ERROR_INTERNAL, -r, "etc", "", "The layer over /etc cannot be built: %s.",
 				 strerror(-r));
@@ -189,7 +180,8 @@ int monitor_open(struct monitor *m, const struct options *options, struct error 
 	*m = (struct monitor){
 		.options = *options,
 		.place = PLACE_INIT,
-		.files = { -1, -1, -1, -1, -1, -1 },
+		.files = { -1, -1, -1, -1, -1 },
+		.etc = ETC_LAYERS_INIT,
 		.probe = { .network = -1 },
 		.cgroups = CGROUP_HOST_INIT,
 		.peers = PEERS_INIT,
@@ -213,7 +205,7 @@ void monitor_done(struct monitor *m)
 	fd_close(m->files.seccomp);
 	fd_close(m->files.seccomp_nesting);
 	fd_close(m->files.seccomp_session);
-	fd_close(m->files.etc);
+	etc_layers_close(&m->etc);
 	fd_close(m->files.null);
 	fd_close(m->probe.network);
 	cgroup_host_close(&m->cgroups);

@@ -10,6 +10,7 @@
 #include "daemon/linux/cgroup.h"
 #include "daemon/linux/probe.h"
 #include "daemon/monitor/control_link.h"
+#include "daemon/monitor/etc_layers.h"
 #include "daemon/monitor/listener.h"
 #include "daemon/monitor/options.h"
 #include "daemon/monitor/peers.h"
@@ -28,7 +29,6 @@ struct monitor_files {
 	int seccomp;
 	int seccomp_nesting;
 	int seccomp_session; /* of isod-session itself */
-	int etc;             /* O_PATH folder */
 	int null;
 };
 
@@ -39,6 +39,7 @@ struct monitor {
 	struct monitor_user net_user;
 	struct place place;
 	struct monitor_files files;
+	struct etc_layers etc;
 	struct cgroup_host cgroups;
 	struct probe probe;
 	rlim_t files_soft; /* RLIMIT_NOFILE as isod was started with */

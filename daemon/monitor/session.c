@@ -96,6 +96,7 @@ static void on_timer_closed(uv_handle_t *handle)
 	struct session *s = handle->data;
 	struct monitor *m = s->monitor;
 
+	etc_layer_put(s->etc);
 	free(s);
 	m->sessions.count--;
 	monitor_session_gone(m);

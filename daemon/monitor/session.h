@@ -22,6 +22,7 @@
 #include "daemon/monitor/child.h"
 #include "daemon/wire/report.h"
 
+struct etc_layer;
 struct monitor;
 struct peer;
 
@@ -44,6 +45,7 @@ struct session {
 	int control_end; /* isod-control's end of its channel to isod-session, until it is handed over */
 	struct error error;
 	uv_timer_t timer;
+	struct etc_layer *etc;
 	struct cgroup_leaf cgroup;
 	unsigned cgroup_tries;
 	uv_work_t work;

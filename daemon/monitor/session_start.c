@@ -41,6 +41,7 @@ struct start {
 	int procs[CGROUP_MAX];
 	unsigned n_procs;
 	struct cgroup_leaf cgroup;
+	struct etc_layer *etc;
 };
 
 static bool plan_fits(const struct plan *plan, const struct control_message *message)
@@ -197,6 +198,10 @@ static int prepare(struct start *st, struct error *e)
 	r = make_contexts(st);
 	if (r < 0)
 		return error_set(e, ERROR_INTERNAL, -r, "context", "", "No memory file: %s.", strerror(-r));
+	r = etc_layers_take(&st->monitor->etc, &st->etc);
+	if (r < 0)
+		return error_set(e, ERROR_INTERNAL, -r, "etc", "", "The layer over /etc cannot be built: %s.",
+				 strerror(-r));
 	r = make_scratch(st);
 	if (r < 0)
 		return error_set(e, ERROR_INTERNAL, -r, "scratch", "Look for room in the state folder of isod.",
@@ -241,7 +246,7 @@ static pid_t spawn_launch(const struct start *st)
 		{ st->link[0], LAUNCH_FD_LINK },
 		{ m->files.ruleset, LAUNCH_FD_RULESET },
 		{ nesting ? m->files.seccomp_nesting : m->files.seccomp, LAUNCH_FD_SECCOMP },
-		{ m->files.etc, LAUNCH_FD_ETC },
+		{ st->etc->fd, LAUNCH_FD_ETC },
 		{ st->scratch, LAUNCH_FD_SCRATCH },
 		{ st->layer < 0 ? m->files.null : st->layer, LAUNCH_FD_LAYERS },
 	};
@@ -275,6 +280,7 @@ static void run(struct start *st, struct session *s)
 		session_watch_reports(s, take_fd(&st->report[0]));
 	else
 		session_end(s, NULL);
+	s->etc = take_ptr(st->etc);
 }
 
 static void start_done(struct start *st)
@@ -291,6 +297,7 @@ static void start_done(struct start *st)
 	fd_close(st->scratch);
 	fd_close(st->layer);
 	free(st->kept);
+	etc_layer_put(st->etc);
 	cgroup_leaf_remove(&st->cgroup);
 	cgroup_leaf_close(&st->cgroup);
 }

@@ -19,6 +19,7 @@
 #include "base/fd.h"
 
 #include <sched.h>
+#include <sys/inotify.h>
 #include <sys/mount.h>
 
 #include "daemon/monitor/etc_layer.h"
@@ -84,11 +85,13 @@ static bool is_whiteout(int layer, const char *path)
 
 static void test_what_is_hidden(void **state)
 {
-	static const char *const hidden[] = { "shadow", "passwd-",     "ssh/ssh_host_rsa_key",
-					      "app",    "open/secret", "open/deeper" };
-	static const char *const not_there[] = { "passwd",     "ssh/ssh_config", "ssh/ssh_host_rsa_key.pub",
-						 "open/plain", "open/link",      "gshadow" };
-	int layer = etc_layer_build(top, "layer", etc);
+	static const char *const hidden[] = { "shadow", "passwd-", "ssh/ssh_host_rsa_key", "app", "open/secret",
+					      "open/deeper",
+					      /* There is none yet, or no folder for it. */
+					      "gshadow", "wireguard", "ssh/ssh_host_ed25519_key", "NetworkManager" };
+	static const char *const not_there[] = { "passwd", "ssh/ssh_config", "ssh/ssh_host_rsa_key.pub", "open/plain",
+						 "open/link" };
+	int layer = etc_layer_build(top, "layer", etc, NULL);
 	struct stat st;
 
 	assert_true(layer >= 0);
@@ -108,7 +111,7 @@ static void test_what_is_hidden(void **state)
 	assert_int_equal(st.st_mode & 07777, 0755);
 	close(layer);
 	/* Again over the old one. */
-	layer = etc_layer_build(top, "layer", etc);
+	layer = etc_layer_build(top, "layer", etc, NULL);
 	assert_true(layer >= 0);
 	close(layer);
 }
@@ -134,7 +137,7 @@ static int look_through_overlay(void)
 
 static void test_as_an_overlay(void **state)
 {
-	int layer = etc_layer_build(top, "layer", etc), status;
+	int layer = etc_layer_build(top, "layer", etc, NULL), status;
 	pid_t pid;
 
 	assert_true(layer >= 0);
@@ -148,11 +151,38 @@ static void test_as_an_overlay(void **state)
 	assert_int_equal(WEXITSTATUS(status), 0);
 }
 
+static bool is_readable(int fd)
+{
+	char event[512];
+
+	return read(fd, event, sizeof(event)) > 0;
+}
+
+/* Whatever may make a layer out of date is told, in any folder. */
+static void test_is_watched(void **state)
+{
+	int watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	int layer = etc_layer_build(top, "layer", etc, &watch);
+
+	assert_true(layer >= 0 && watch >= 0);
+	close(layer);
+	assert_false(is_readable(watch));
+	put_file("open/new", 0644);
+	assert_true(is_readable(watch));
+	assert_false(is_readable(watch));
+	assert_int_equal(fchmodat(etc, "open/plain", 0600, 0), 0);
+	assert_true(is_readable(watch));
+	put_folder("later", 0755, 0);
+	assert_true(is_readable(watch));
+	close(watch);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_is_hidden),
 		cmocka_unit_test(test_as_an_overlay),
+		cmocka_unit_test(test_is_watched),
 	};
 
 	umask(077);
