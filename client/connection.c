@@ -91,6 +91,7 @@ int connection_open(const char *path, struct connection *ret, struct error *e)
 void connection_done(struct connection *c)
 {
 	c->fd = fd_close(c->fd);
+	c->passed = fd_close(c->passed);
 	buffer_done(&c->in);
 }
 
@@ -112,6 +113,8 @@ int connection_send(struct connection *c, const struct buffer *message, const in
 
 long connection_fill(struct connection *c)
 {
+	size_t n_fds = 1;
+	int fd = -1;
 	ssize_t n;
 	int r = buffer_reserve(&c->in, READ_SIZE);
 
@@ -120,11 +123,13 @@ long connection_fill(struct connection *c)
 		r = buffer_reserve(&c->in, c->in.max - c->in.len);
 	if (r < 0)
 		return r;
-	do
-		n = recv(c->fd, c->in.data + c->in.len, c->in.size - c->in.len, MSG_CMSG_CLOEXEC);
-	while (n < 0 && errno == EINTR);
+	n = fd_pass_receive(c->fd, c->in.data + c->in.len, c->in.size - c->in.len, &fd, &n_fds);
 	if (n < 0)
-		return -errno;
+		return n;
+	if (n_fds > 0) {
+		fd_close(c->passed);
+		c->passed = fd;
+	}
 	c->in.len += (size_t)n;
 	return n;
 }

@@ -15,11 +15,12 @@ struct connection {
 	int fd;
 	struct buffer in; /* received and not used yet; after an upgraded call's reply: raw frames */
 	size_t seen;      /* bytes of it known to hold no NUL */
+	int passed;       /* the descriptor that came with a reply, the last one; -1 */
 };
 
 #define CONNECTION_INIT                                                                                                \
 	{                                                                                                              \
-		.fd = -1, .in = BUFFER_INIT(LIMIT_MESSAGE)                                                             \
+		.fd = -1, .passed = -1, .in = BUFFER_INIT(LIMIT_MESSAGE)                                               \
 	}
 
 /* *ret is CONNECTION_INIT on entry. 0, or -errno with *e filled (what to do when there is no daemon, say). */

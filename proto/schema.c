@@ -85,6 +85,17 @@ static const struct json_field kill_fields[] = {
 };
 const struct json_schema schema_kill = SCHEMA(kill_fields, "Kill", struct kill_parameters);
 
+static const struct json_field layer_fields[] = {
+	SESSION(struct layer_parameters),
+	{ "ended", JSON_FIELD_BOOL, offsetof(struct layer_parameters, ended), .required = true },
+};
+const struct json_schema schema_layer = SCHEMA(layer_fields, "Layer", struct layer_parameters);
+
+static const struct json_field discard_fields[] = {
+	SESSION(struct discard_parameters),
+};
+const struct json_schema schema_discard = SCHEMA(discard_fields, "Discard", struct discard_parameters);
+
 static const struct json_field policy_show_fields[] = {
 	{ "policies", JSON_FIELD_OBJECT_ARRAY, offsetof(struct policy_show_parameters, policies), .required = true,
 	  .max = LIMIT_POLICY_LAYERS, .schema = &policy_text },
@@ -107,6 +118,9 @@ const struct schema_method schema_methods[] = {
 	{ "org.isod.Show", &schema_show },
 	{ "org.isod.Log", &schema_log },
 	{ "org.isod.Kill", &schema_kill },
+	{ "org.isod.Layers", &schema_none },
+	{ "org.isod.Layer", &schema_layer },
+	{ "org.isod.Discard", &schema_discard },
 	{ "org.isod.PolicyShow", &schema_policy_show },
 	{ "org.isod.Status", &schema_none },
 	{ "org.varlink.service.GetInfo", &schema_none },

@@ -64,6 +64,15 @@ struct kill_parameters {
 	int64_t signal; /* 0 where absent */
 };
 
+struct layer_parameters {
+	const char *session;
+	bool ended;
+};
+
+struct discard_parameters {
+	const char *session;
+};
+
 struct policy_show_parameters {
 	struct json_objects policies; /* struct schema_policy */
 	const char *cwd;              /* bytes, or NULL */
@@ -78,6 +87,8 @@ extern const struct json_schema schema_list;
 extern const struct json_schema schema_show;
 extern const struct json_schema schema_log;
 extern const struct json_schema schema_kill;
+extern const struct json_schema schema_layer;
+extern const struct json_schema schema_discard;
 extern const struct json_schema schema_policy_show;
 extern const struct json_schema schema_get_interface_description;
 /* Methods without parameters: .size is 1, the struct holds nothing. */

@@ -28,6 +28,7 @@ static void on_closed(uv_handle_t *handle)
 	log_reader_free(c->reader);
 	buffer_done(&c->in);
 	buffer_done(&c->out);
+	fd_close(c->reply_fd);
 	free(c);
 }
 
@@ -366,6 +367,7 @@ int connection_new(struct control *control, uint64_t number, uint32_t uid, uint3
 	c->gid = gid;
 	c->pid = pid;
 	c->fd = fd;
+	c->reply_fd = -1;
 	c->in.max = LIMIT_MESSAGE + 2 * CHUNK;
 	connection_out_init(c);
 	c->handles = 2;

@@ -9,6 +9,7 @@
 #include "base/buffer.h"
 #include "base/error.h"
 #include "base/limits.h"
+#include "daemon/control/layer_call.h"
 
 struct control;
 struct json_writer;
@@ -56,10 +57,13 @@ struct connection {
 	size_t out_at;     /* written up to here */
 	size_t reply_mark; /* begin of the reply being made */
 	bool oneway;       /* of the call being answered: no reply is sent */
-	bool lend;         /* once all is written, isod-session gets the descriptor */
+	int reply_fd;      /* travels with the byte at reply_fd_at of out; -1 */
+	size_t reply_fd_at;
+	bool lend; /* once all is written, isod-session gets the descriptor */
 
-	struct session *session;   /* that it started and waits for */
-	struct log_reader *reader; /* its Log call */
+	struct session *session;    /* that it started and waits for */
+	struct log_reader *reader;  /* its Log call */
+	enum layer_call layer_call; /* that isod has been asked for it */
 };
 
 LIST_HEAD(connections, connection);
@@ -84,6 +88,8 @@ struct json_writer *connection_reply_begin(struct connection *c, bool continues)
 void connection_reply_end(struct connection *c, struct json_writer *w);
 void connection_reply_error(struct connection *c, const struct error *e);
 void connection_reply_service_error(struct connection *c, const char *name, const char *member, const char *value);
+/* The next reply brings fd, which is taken. */
+void connection_reply_descriptor(struct connection *c, int fd);
 /* The client is slow: wait for the next call of log_reader_pump() before making more. */
 bool connection_is_full(const struct connection *c);
 

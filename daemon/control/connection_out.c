@@ -2,8 +2,9 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/socket.h>
 
+#include "base/fd.h"
+#include "base/fd_pass.h"
 #include "json/write.h"
 #include "proto/varlink.h"
 
@@ -22,25 +23,56 @@ bool connection_is_full(const struct connection *c)
 	return c->out.len - c->out_at >= OUT_FULL;
 }
 
+void connection_reply_descriptor(struct connection *c, int fd)
+{
+	/* Two that wait: it reads none of its replies. */
+	if (c->reply_fd >= 0 || c->state == CONNECTION_DEAD) {
+		fd_close(fd);
+		connection_drop(c);
+		return;
+	}
+	c->reply_fd = fd;
+	c->reply_fd_at = c->out.len;
+}
+
+/* What goes out in one piece: up to the byte that a descriptor travels with, or from it on. */
+static ssize_t write_some(struct connection *c)
+{
+	size_t end = c->out.len;
+	bool pass = c->reply_fd >= 0 && c->out_at == c->reply_fd_at;
+	ssize_t n;
+
+	if (c->reply_fd >= 0 && c->out_at < c->reply_fd_at)
+		end = c->reply_fd_at;
+	n = fd_pass_send(c->fd, c->out.data + c->out_at, end - c->out_at, &c->reply_fd, pass);
+	if (n > 0 && pass)
+		c->reply_fd = fd_close(c->reply_fd);
+	return n;
+}
+
+static void drop_front(struct connection *c)
+{
+	buffer_consume(&c->out, c->out_at);
+	c->reply_fd_at -= c->reply_fd >= 0 ? c->out_at : 0;
+	c->out_at = 0;
+}
+
 int connection_write(struct connection *c)
 {
 	while (c->out_at < c->out.len) {
-		ssize_t n = send(c->fd, c->out.data + c->out_at, c->out.len - c->out_at, MSG_NOSIGNAL);
+		ssize_t n = write_some(c);
 
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0 && errno == EAGAIN)
+		if (n == -EAGAIN)
 			break;
 		if (n < 0)
-			return -errno;
+			return (int)n;
 		c->out_at += (size_t)n;
 	}
 	if (c->out_at == c->out.len) {
 		buffer_done(&c->out);
 		c->out_at = 0;
 	} else if (c->out_at > OUT_FULL) {
-		buffer_consume(&c->out, c->out_at);
-		c->out_at = 0;
+		drop_front(c);
 	}
 	return 0;
 }

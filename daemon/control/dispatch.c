@@ -11,6 +11,7 @@ enum method_flags {
 	METHOD_MORE = 1 << 0,        /* several replies: the call must ask for them */
 	METHOD_UPGRADE = 1 << 1,     /* may turn the connection into raw frames */
 	METHOD_DESCRIPTORS = 1 << 2, /* may bring descriptors */
+	METHOD_LATER = 1 << 3,       /* answered once isod has been asked */
 };
 
 static const struct method {
@@ -27,6 +28,9 @@ static const struct method {
 	{ "org.isod.Show", &schema_show, 0, method_show },
 	{ "org.isod.Log", &schema_log, METHOD_MORE, method_log },
 	{ "org.isod.Kill", &schema_kill, 0, method_kill },
+	{ "org.isod.Layers", &schema_none, METHOD_LATER, method_layers },
+	{ "org.isod.Layer", &schema_layer, METHOD_LATER, method_layer },
+	{ "org.isod.Discard", &schema_discard, METHOD_LATER, method_discard },
 	{ "org.isod.PolicyShow", &schema_policy_show, 0, method_policy_show },
 	{ "org.isod.Status", &schema_none, 0, method_status },
 };

@@ -9,6 +9,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "daemon/control/control.h"
+#include "daemon/control/layer_call.h"
 #include "daemon/control/session.h"
 
 /* A kill and a farewell for everything that can exist at once. */
@@ -91,6 +92,7 @@ static const struct {
 	{ CONTROL_SESSION_FAILED, true, on_session_failed },
 	{ CONTROL_SESSION_ENDED, true, on_session_ended },
 	{ CONTROL_HELLO, false, on_hello },
+	{ CONTROL_LAYER, false, layer_call_answered },
 };
 
 static int dispatch(struct control *c, const struct control_message *m, int *fds, size_t n_fds)

@@ -14,6 +14,7 @@
 #include "daemon/linux/probe_rights.h"
 #include "daemon/linux/seccomp_rules.h"
 #include "daemon/linux/seccomp_session.h"
+#include "daemon/monitor/layers.h"
 #include "daemon/monitor/peer_home.h"
 
 /* While so many messages wait for isod-control, new clients wait too. */
@@ -278,6 +279,9 @@ static void sweep(uv_work_t *work)
 
 	if (r < 0)
 		log_warning("a scratch folder of an earlier run stays: %s", strerror(-r));
+	r = layers_sweep(&m->place, true);
+	if (r < 0)
+		log_warning("a layer that is over stays: %s", strerror(-r));
 }
 
 static void on_swept(uv_work_t *work, int status)

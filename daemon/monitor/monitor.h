@@ -50,6 +50,9 @@ struct monitor {
 	uv_signal_t terminate;
 	uv_signal_t interrupt;
 	uv_work_t sweep;
+	uv_work_t layers_work; /* removes discarded layers */
+	bool layers_sweeping;
+	bool layers_again; /* one more was discarded meanwhile */
 	bool stopping;
 	uint64_t refused_ms; /* when a refused connection was last logged */
 	bool failed;         /* isod ends with a non-zero status */

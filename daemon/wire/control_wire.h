@@ -21,17 +21,28 @@ enum control_type {
 	CONTROL_SESSION_ENDED,   /* id, kind, value: no process is left, mounts and cgroup are gone */
 	CONTROL_HELLO, /* value: Landlock ABI in use, 0 = none; error.message: empty, or why no session can be started
 			  on this machine */
+	CONTROL_LAYER, /* connection, error; answers the three CONTROL_LAYER_ calls; descriptor of OPEN: the layer's
+			  upper folder, of LIST: sealed struct layer_record[] (layer.h), one without magic where there
+			  is none
+			*/
 	/* control -> isod */
 	CONTROL_PEER_DONE, /* connection: isod may forget it */
 	CONTROL_START, /* connection, id, uid, flags; descriptors: plan, egress, then stdin, stdout, stderr unless PTY
 			*/
 	CONTROL_KILL,  /* id: end the whole tree now; idempotent */
+	CONTROL_LAYER_LIST,    /* connection: the layers of its peer; root's are everybody's */
+	CONTROL_LAYER_OPEN,    /* connection, id, flags */
+	CONTROL_LAYER_DISCARD, /* connection, id */
 	CONTROL_TYPE_END
 };
 
 enum control_start_flags {
 	CONTROL_START_PTY = 1 << 0,
 	CONTROL_START_NESTING = 1 << 1, /* must equal the plan's flag; picks the seccomp filter */
+};
+
+enum control_layer_flags {
+	CONTROL_LAYER_ENDED = 1 << 0, /* only where the session has ended */
 };
 
 struct control_limits {
