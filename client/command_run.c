@@ -1,4 +1,5 @@
 /* isoctl run: collects what the session is to be, as the user, and hands it to one of the two ways of running it. */
+#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -77,7 +78,11 @@ static int select_environment(struct request *q, const struct run_options *o, st
 static int collect(struct request *q, const struct run_options *o, struct error *e)
 {
 	int r = run_directory_find(getenv("PWD"), &q->directory, e);
+	/* As the daemon, which knows no variable of this shell. */
+	const struct passwd *user = r == 0 ? getpwuid(geteuid()) : NULL;
 
+	if (user)
+		run_directory_add_home(user->pw_dir, &q->directory);
 	if (r == 0)
 		r = policy_texts_collect(&q->policies, &o->policy, e);
 	if (r == 0)

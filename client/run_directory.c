@@ -38,6 +38,9 @@ static int add_link(struct run_directory *d, const char *path, const char *targe
 {
 	struct run_link *link;
 
+	for (size_t i = 0; i < d->n_links; i++)
+		if (strcmp(d->links[i].path, path) == 0)
+			return 0;
 	if (d->n_links == RUN_LINKS_MAX)
 		return -ELOOP;
 	link = &d->links[d->n_links];
@@ -87,6 +90,7 @@ int run_directory_walk(const char *path, struct run_directory *ret)
 {
 	char pending[PATH_MAX], resolved[PATH_MAX] = "", target[PATH_MAX];
 	const char *at = pending;
+	int followed = 0;
 
 	if (strlen(path) >= sizeof(pending))
 		return -ENAMETOOLONG;
@@ -116,6 +120,8 @@ int run_directory_walk(const char *path, struct run_directory *ret)
 		if (n < 0)
 			return -errno;
 		target[n] = '\0';
+		if (followed++ == RUN_LINKS_MAX)
+			return -ELOOP;
 		r = add_link(ret, resolved, target);
 		if (r < 0)
 			return r;
@@ -159,6 +165,13 @@ int run_directory_find(const char *pwd, struct run_directory *ret, struct error 
 	return 0;
 }
 
+/* What cannot be walked is told by whoever opens it. */
+void run_directory_add_home(const char *home, struct run_directory *d)
+{
+	if (is_plain_absolute(home))
+		(void)run_directory_walk(home, d);
+}
+
 void run_directory_done(struct run_directory *d)
 {
 	free(d->cwd);
@@ -172,9 +185,10 @@ void run_directory_done(struct run_directory *d)
 void run_directory_write(const struct run_directory *d, struct json_writer *w)
 {
 	json_write_member_string(w, "cwd", d->cwd);
-	if (!d->pwd)
+	if (d->pwd)
+		json_write_member_string(w, "pwd", d->pwd);
+	if (d->n_links == 0)
 		return;
-	json_write_member_string(w, "pwd", d->pwd);
 	json_write_key(w, "links");
 	json_write_array(w);
 	for (size_t i = 0; i < d->n_links; i++) {

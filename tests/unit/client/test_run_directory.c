@@ -75,10 +75,27 @@ static void test_walk_is_bounded(void **state)
 	struct run_directory d = { 0 };
 
 	assert_int_equal(run_directory_walk(at("loop"), &d), -ELOOP);
-	assert_int_equal(d.n_links, RUN_LINKS_MAX);
+	assert_int_equal(d.n_links, 1);
 	run_directory_done(&d);
 	d = (struct run_directory){ 0 };
 	assert_int_equal(run_directory_walk(at("none/x"), &d), -ENOENT);
+	run_directory_done(&d);
+}
+
+/* Links met twice are told once; what cannot be walked leaves what was met before. */
+static void test_home(void **state)
+{
+	struct run_directory d = { 0 };
+
+	run_directory_add_home(at("absolute"), &d);
+	assert_int_equal(d.n_links, 3);
+	run_directory_add_home(at("link/inner"), &d);
+	assert_int_equal(d.n_links, 3);
+	run_directory_add_home(at("link/none/x"), &d);
+	run_directory_add_home("relative", &d);
+	run_directory_add_home("/usr/../bin", &d);
+	assert_int_equal(d.n_links, 3);
+	assert_link(&d, 1, "link", "real");
 	run_directory_done(&d);
 }
 
@@ -133,10 +150,8 @@ static void test_removed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_walk),
-		cmocka_unit_test(test_walk_is_bounded),
-		cmocka_unit_test(test_pwd),
-		cmocka_unit_test(test_removed),
+		cmocka_unit_test(test_walk), cmocka_unit_test(test_walk_is_bounded), cmocka_unit_test(test_home),
+		cmocka_unit_test(test_pwd),  cmocka_unit_test(test_removed),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);
