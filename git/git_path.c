@@ -1,6 +1,7 @@
 #include "git/git_path.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 
 bool git_path_is_within(const char *path, const char *parent)
@@ -40,19 +41,21 @@ static int append(char *ret, size_t size, size_t len, const char *text)
 
 int git_path_join(const char *base, const char *text, char *ret, size_t ret_size)
 {
+	char path[PATH_MAX];
 	size_t len = 0;
 
-	if (ret_size < 2)
-		return -ENAMETOOLONG;
 	if (text[0] == '\0')
 		return -EINVAL;
 	if (text[0] != '/' && strcmp(base, "/") != 0) {
 		len = strlen(base);
-		if (len >= ret_size)
+		if (len >= sizeof(path))
 			return -ENAMETOOLONG;
-		memcpy(ret, base, len);
+		memcpy(path, base, len);
 	}
-	return append(ret, ret_size, len, text);
+	if (append(path, sizeof(path), len, text) < 0 || strlen(path) >= ret_size)
+		return -ENAMETOOLONG;
+	memcpy(ret, path, strlen(path) + 1);
+	return 0;
 }
 
 void git_path_parent(const char *path, char *ret, size_t ret_size)

@@ -10,7 +10,7 @@ bool git_path_is_within(const char *path, const char *parent);
 /*
  * The clean absolute path that text means: as it is where it is absolute, else from base on (clean, absolute). "." and
  * ".." are taken out, which is right only where no symlink is on the way: git_folder_open() refuses those.
- * 0, -EINVAL (empty), -ENAMETOOLONG.
+ * 0, -EINVAL (empty), -ENAMETOOLONG. ret may be text or base.
  */
 int git_path_join(const char *base, const char *text, char *ret, size_t ret_size);
 
