@@ -52,6 +52,7 @@ struct launch {
 	gid_t project_gid;         /* the one supplementary group kept, where has_project_gid */
 	bool has_project_gid;
 	gid_t tty_gid; /* group of pty slaves */
+	int etc_layer; /* where pid 1 makes the overlay of /etc: its upper side; else -1 */
 	int null_fd;   /* for pid 1's own 0, 1, 2 */
 
 	/* pid 1 */
@@ -73,7 +74,7 @@ struct launch {
 
 #define LAUNCH_INIT                                                                                                    \
 	{                                                                                                              \
-		.null_fd = -1, .proc_fd = -1, .root_fd = -1, .link_fd = -1, .pty_slave = -1, .ruleset_fd = -1,         \
+		.etc_layer = -1, .null_fd = -1, .proc_fd = -1, .root_fd = -1, .link_fd = -1, .pty_slave = -1, .ruleset_fd = -1,         \
 		.children_fd = -1, .grace_fd = -1, .diag_fd = -1, .go_fd = -1                                          \
 	}
 

@@ -13,6 +13,7 @@
 #include "daemon/launch/launch_input.h"
 #include "daemon/launch/launch_report.h"
 #include "daemon/launch/launch_step.h"
+#include "daemon/linux/launch_etc.h"
 #include "daemon/linux/launch_source.h"
 #include "daemon/linux/launch_spawn.h"
 #include "daemon/wire/fds.h"
@@ -26,7 +27,7 @@ static const struct launch_step steps[] = {
 	{ "limits", launch_input_limits },
 	{ "open sources", launch_source_open },
 	{ "clone sources", launch_source_clone },
-	{ "etc overlay", launch_source_etc },
+	{ "etc overlay", launch_etc_open },
 	{ "scratch folders", launch_source_scratch },
 	{ "own descriptors", launch_source_own },
 };

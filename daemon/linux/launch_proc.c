@@ -14,12 +14,20 @@
 static const char *const proc_read_only[] = { "sys",    "sysrq-trigger", "irq",       "bus",           "fs",
 					      "mtrr",   "driver",        "scsi",      "dynamic_debug", "pressure",
 					      "asound", "kpagecgroup",   "kpageflags" };
-/* Memory, keys, timers and the log of the whole machine. */
-static const char *const proc_masked[] = { "kcore",       "keys",        "key-users",     "timer_list",
-					   "timer_stats", "sched_debug", "latency_stats", "kmsg",
-					   "kallsyms",    "kpagecount",  "vmallocinfo",   "acpi" };
-static const char *const sys_masked[] = { "firmware",     "devices/virtual/powercap", "kernel/security",
-					  "kernel/debug", "kernel/tracing",           "fs/bpf" };
+/* Memory, keys, timers, interrupts (each key press is one) and the log of the whole machine. */
+static const char *const proc_masked[] = { "kcore",       "keys",          "key-users", "timer_list", "timer_stats",
+					   "sched_debug", "latency_stats", "kmsg",      "kallsyms",   "kpagecount",
+					   "vmallocinfo", "acpi",          "allocinfo", "bootconfig", "interrupts",
+					   "iomem",       "pagetypeinfo",  "slabinfo" };
+/* dmi: serial numbers of the machine. */
+static const char *const sys_masked[] = { "firmware",
+					  "devices/virtual/powercap",
+					  "devices/virtual/dmi",
+					  "hypervisor",
+					  "kernel/security",
+					  "kernel/debug",
+					  "kernel/tracing",
+					  "fs/bpf" };
 
 static int open_place(int fs, const char *name)
 {

@@ -201,36 +201,6 @@ int launch_source_clone(struct launch *l, struct error *e)
 	return 0;
 }
 
-static int etc_overlay(void)
-{
-	_cleanup_close_ int fs = launch_sys_fsopen("overlay");
-	char layers[64];
-	int r;
-
-	if (fs < 0)
-		return fs;
-	snprintf(layers, sizeof(layers), "/proc/self/fd/%d:/etc", LAUNCH_FD_ETC);
-	r = launch_sys_fsconfig_string(fs, "lowerdir", layers);
-	if (r == 0)
-		r = launch_sys_fsconfig_create(fs);
-	if (r < 0)
-		return r;
-	return launch_sys_fsmount(fs, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
-}
-
-int launch_source_etc(struct launch *l, struct error *e)
-{
-	for (uint32_t i = 0; i < l->plan.n_mounts; i++) {
-		if (l->plan.mounts[i].type != PLAN_MOUNT_ETC)
-			continue;
-		l->trees[i].fd = etc_overlay();
-		if (l->trees[i].fd < 0)
-			return launch_step_fail(e, -l->trees[i].fd, "The kernel needs overlayfs (modprobe overlay).",
-						"The view's own /etc cannot be made: %s.", strerror(-l->trees[i].fd));
-	}
-	return 0;
-}
-
 static int scratch_folder(const struct launch *l, const struct plan_mount *m, uint32_t index)
 {
 	_cleanup_close_ int fd = -1;

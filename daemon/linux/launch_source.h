@@ -7,8 +7,6 @@
 int launch_source_open(struct launch *l, struct error *e);
 /* Clones each into a detached tree and sets its flags there: it is never visible without them. */
 int launch_source_clone(struct launch *l, struct error *e);
-/* The view's /etc: isod's folder over the host's, read-only. */
-int launch_source_etc(struct launch *l, struct error *e);
 /* Makes the session's own folders on disk. */
 int launch_source_scratch(struct launch *l, struct error *e);
 /* What pid 1 needs of the host besides; then everything else of it is closed. */

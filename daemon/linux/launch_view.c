@@ -12,6 +12,7 @@
 
 #include "base/fd.h"
 #include "daemon/launch/launch_step.h"
+#include "daemon/linux/launch_etc.h"
 #include "daemon/linux/launch_mount.h"
 #include "daemon/linux/launch_place.h"
 #include "daemon/linux/launch_sys.h"
@@ -112,7 +113,9 @@ static int mount_tree(struct launch *l, const struct plan_mount *m, struct launc
 
 static int mount_etc(struct launch *l, const struct plan_mount *m, struct launch_tree *t, struct error *e)
 {
-	return attach(l, m, t->fd, true, e);
+	int r = launch_etc_finish(l, t);
+
+	return r < 0 ? r : attach(l, m, t->fd, true, e);
 }
 
 static int mount_scratch(struct launch *l, const struct plan_mount *m, struct launch_tree *t, struct error *e)

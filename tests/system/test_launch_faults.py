@@ -18,7 +18,7 @@ FAULTS = {
     'context': ['close_range'],
     'plan': ['mmap:4=3'],
     'filters': ['mmap:4=7'],
-    'cgroups': ['write:0=11'],
+    'cgroups': ['write:0=12'],
     'limits': ['prlimit64:1=7'],
     'open sources': ['openat2'],
     'clone sources': ['open_tree'],
