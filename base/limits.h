@@ -23,7 +23,20 @@
 /* Each source is a descriptor of isod-launch, and the hard limit of descriptors seen was 20,000. */
 #define LIMIT_PLAN_MOUNTS 16384
 #define LIMIT_PLAN_RULES 32768
+/* Rules with wildcards that allow something: isod-launch walks folders for each of them. */
+#define LIMIT_PLAN_SEARCHES 256
 #define LIMIT_PATH 4096
+/* Components of a rule's pattern from its first wildcard on: each costs time and memory in every session. */
+#define LIMIT_PATTERN_PARTS 32
+/* Entries of granted folders that a start looks at for what patterns protect: those nearest to the top, in some tens of
+ * milliseconds, where later opens are refused by name anyway; without that all of them, in a few seconds. */
+#define LIMIT_SEARCH_GUARDED 50000
+#define LIMIT_SEARCH 2000000
+/* Mounts that the search makes; each costs some 20 us at the start and as much at the end. */
+#define LIMIT_COVERS 4096
+/* Entries looked at for the patterns of grants, and grants found: each is a descriptor. */
+#define LIMIT_MATCH_ENTRIES 200000
+#define LIMIT_MATCHES 4096
 /* Egress rules in their wire form: 50,000 rules of about 40 bytes, with room. */
 #define LIMIT_EGRESS (8U << 20)
 #define LIMIT_EGRESS_RULES 100000
@@ -46,6 +59,9 @@
  * can be begun: a user's work is not thrown away to make room. Only what nobody asked for in a season is. */
 #define LIMIT_LAYERS_PER_UID 64
 #define LIMIT_LAYER_DAYS 90
+/* Files and folders of a layer, and of the project where the layer deletes, that isoctl looks at: what a program made
+ * without end must not take all memory (about 200 bytes each). The largest repositories have 500,000. */
+#define LIMIT_LAYER_ENTRIES 1000000
 /* All together: two fds a connection and about ten a session must fit the hard limit of 20,000 descriptors seen. */
 #define LIMIT_CONNECTIONS 4096
 #define LIMIT_SESSIONS 1024

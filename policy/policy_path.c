@@ -168,6 +168,8 @@ int policy_path_expand(const char *text, const char *home, const char *project, 
 		r = -ENAMETOOLONG;
 	if (r < 0)
 		return refuse_result(e, text, r);
+	if (path_pattern_parts(path) > LIMIT_PATTERN_PARTS)
+		return refuse(e, text, "Shorten it.", "has too many parts behind its first wildcard");
 	if (p.len == 0)
 		return refuse(e, text, "Name the folders that are needed.", "is the whole machine");
 	memcpy(ret, path, p.len + 1);

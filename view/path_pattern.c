@@ -52,6 +52,20 @@ int path_pattern_escape(const char *path, char *ret, size_t size)
 	return 0;
 }
 
+unsigned path_pattern_parts(const char *pattern)
+{
+	unsigned n = 0;
+
+	for (const char *p = pattern; *p; p++) {
+		n += *p == '/' && n > 0;
+		if (*p == '\\' && p[1] != '\0' && p[1] != '/')
+			p++;
+		else if (n == 0 && strchr("*?[", *p))
+			n = 1;
+	}
+	return n;
+}
+
 bool path_pattern_ends_literal(const char *pattern)
 {
 	const char *slash = strrchr(pattern, '/');
@@ -177,11 +191,34 @@ bool path_pattern_match(const char *pattern, const char *path)
 	return match_components(pattern + 1, path + 1, path + strlen(path));
 }
 
+bool path_pattern_match_part(const char *pattern, const char *path, size_t len)
+{
+	return match_components(pattern + 1, path + 1, path + len);
+}
+
+/* Component by component, as long as there is no "**": from there on the rest of both may be anything. */
+bool path_pattern_concerns_below(const char *pattern, const char *folder)
+{
+	const char *p = pattern + 1, *f = folder + 1;
+
+	while (*p) {
+		size_t n = component(p), m = component(f);
+
+		if (is_any_depth(p, n) || *f == '\0')
+			return true;
+		if (!path_pattern_match_name(p, n, f, m))
+			return false;
+		p += n + (p[n] == '/');
+		f += m + (f[m] == '/');
+	}
+	return false;
+}
+
 unsigned path_pattern_depth(const char *pattern, const char *path)
 {
 	unsigned depth = 0, found = 0;
 
-	for (const char *at = path; *at == '/';) {
+	for (const char *at = path; at[0] == '/' && at[1] != '\0';) {
 		const char *end = at + 1 + component(at + 1);
 
 		depth++;

@@ -26,11 +26,20 @@ int path_pattern_escape(const char *path, char *ret, size_t size);
 /* Only its last component is looked at; "**" is none. */
 bool path_pattern_ends_literal(const char *pattern);
 
+/* How many components there are from the first wildcard on: at most LIMIT_PATTERN_PARTS in a rule. */
+unsigned path_pattern_parts(const char *pattern);
+
 /* One component of a pattern, not "**", against one name; both with their length. */
 bool path_pattern_match_name(const char *pattern, size_t pattern_len, const char *name, size_t name_len);
 
 /* The pattern stands for exactly this path (clean, absolute). */
 bool path_pattern_match(const char *pattern, const char *path);
+
+/* The same for the first len bytes of path, which end where a component does. */
+bool path_pattern_match_part(const char *pattern, const char *path, size_t len);
+
+/* Some path below folder (clean, absolute) can be matched whose rule does not hold for folder already. */
+bool path_pattern_concerns_below(const char *pattern, const char *folder);
 
 /*
  * The rule of a pattern holds for what it matches and for all below. Returns how deep in path it takes hold: the number

@@ -6,32 +6,178 @@
 
 #include "base/cleanup.h"
 #include "base/limits.h"
+#include "view/path_index.h"
 #include "view/path_pattern.h"
 
 struct path_rules {
 	const struct path_rule *rules;
 	size_t n;
+	struct path_index *all;
+	struct path_index *denied;  /* plain: what is above them is kept */
+	struct path_index *leading; /* what is to be kept itself */
+	char *text;                 /* of both */
+	const char **wild;          /* the patterns that are not plain paths */
+	size_t n_wild;
 };
+
+static bool is_denial(const struct path_rule *rule)
+{
+	return rule->effect == PATH_DENY_READ || rule->effect == PATH_DENY_WRITE;
+}
+
+/* What is above denials, for two indexes. Without arrays it is only counted. */
+struct above {
+	struct path_index_entry *plain; /* these paths are denied, or something just below their parents is */
+	size_t n_plain;
+	struct path_index_entry *parts; /* these are to be kept themselves */
+	size_t n_parts;
+	char *text;
+	size_t bytes;
+};
+
+/* The first len bytes of pattern and what comes after them. */
+static const char *add_text(struct above *a, const char *pattern, size_t len, const char *after)
+{
+	char *text = a->text ? a->text + a->bytes : NULL;
+
+	if (text) {
+		memcpy(text, pattern, len);
+		memcpy(text + len, after, strlen(after) + 1);
+	}
+	a->bytes += len + strlen(after) + 1;
+	return text;
+}
+
+static size_t part_len(const char *at)
+{
+	return 1 + strcspn(at + 1, "/");
+}
+
+static bool part_is_literal(const char *at)
+{
+	char part[LIMIT_PATH];
+	size_t len = part_len(at);
+
+	memcpy(part, at, len);
+	part[len] = '\0';
+	return path_pattern_is_literal(part);
+}
+
+/* The parts behind the last "**" that are plain, but for the last one. */
+static void add_above_pattern(struct above *a, const char *pattern)
+{
+	const char *from = pattern, *at = pattern, *text;
+
+	while ((at = strstr(at, "/**/")) != NULL)
+		from = at += 3;
+	if (from == pattern) {
+		/* Its plain beginning, however long, is one entry. */
+		while (part_is_literal(from))
+			from += part_len(from);
+		if (from > pattern) {
+			text = add_text(a, pattern, (size_t)(from - pattern), "/x");
+			if (a->plain)
+				a->plain[a->n_plain].pattern = text;
+			a->n_plain++;
+		}
+	}
+	for (; from[part_len(from)] == '/'; from += part_len(from)) {
+		if (!part_is_literal(from))
+			continue;
+		text = add_text(a, pattern, (size_t)(from - pattern) + part_len(from), "");
+		if (a->parts)
+			a->parts[a->n_parts].pattern = text;
+		a->n_parts++;
+	}
+}
+
+static void collect_above(const struct path_rules *r, struct above *a)
+{
+	a->n_plain = a->n_parts = a->bytes = 0;
+	for (size_t i = 0; i < r->n; i++) {
+		if (!is_denial(&r->rules[i]))
+			continue;
+		if (!path_pattern_is_literal(r->rules[i].pattern)) {
+			add_above_pattern(a, r->rules[i].pattern);
+			continue;
+		}
+		if (a->plain)
+			a->plain[a->n_plain].pattern = r->rules[i].pattern;
+		a->n_plain++;
+	}
+}
+
+static int index_above(struct path_rules *r)
+{
+	_cleanup_free_ struct path_index_entry *plain = NULL, *parts = NULL;
+	struct above a = { .plain = NULL };
+	int e;
+
+	collect_above(r, &a);
+	a.plain = plain = calloc(a.n_plain + 1, sizeof(*plain));
+	a.parts = parts = calloc(a.n_parts + 1, sizeof(*parts));
+	a.text = r->text = malloc(a.bytes + 1);
+	if (!plain || !parts || !r->text)
+		return -ENOMEM;
+	collect_above(r, &a);
+	e = path_index_new(plain, a.n_plain, &r->denied);
+	return e < 0 ? e : path_index_new(parts, a.n_parts, &r->leading);
+}
+
+static int index_rules(struct path_rules *r)
+{
+	_cleanup_free_ struct path_index_entry *entries = calloc(r->n + 1, sizeof(*entries));
+	int e;
+
+	r->wild = calloc(r->n + 1, sizeof(*r->wild));
+	if (!entries || !r->wild)
+		return -ENOMEM;
+	for (size_t i = 0; i < r->n; i++) {
+		entries[i] = (struct path_index_entry){
+			.pattern = r->rules[i].pattern,
+			.id = (uint32_t)i,
+			.class = r->rules[i].effect << 16 | r->rules[i].flags,
+		};
+		if (!path_pattern_is_literal(r->rules[i].pattern))
+			r->wild[r->n_wild++] = r->rules[i].pattern;
+	}
+	e = path_index_new(entries, r->n, &r->all);
+	return e < 0 ? e : index_above(r);
+}
 
 int path_rules_new(const struct path_rule *rules, size_t n, struct path_rules **ret)
 {
-	struct path_rules *r;
+	_cleanup_path_rules_ struct path_rules *r = NULL;
+	int e;
 
+	if (n >= PATH_NO_RULE)
+		return -EINVAL;
 	for (size_t i = 0; i < n; i++)
 		if (rules[i].effect == 0 || rules[i].effect >= PATH_EFFECT_END ||
-		    rules[i].flags & ~(uint32_t)PATH_RULE_FLAGS_ALL || rules[i].pattern[0] != '/')
+		    rules[i].flags & ~(uint32_t)PATH_RULE_FLAGS_ALL || !rules[i].pattern)
 			return -EINVAL;
-	r = malloc(sizeof(*r));
+	r = calloc(1, sizeof(*r));
 	if (!r)
 		return -ENOMEM;
 	r->rules = rules;
 	r->n = n;
+	e = index_rules(r);
+	if (e < 0)
+		return e;
 	*ret = r;
+	r = NULL;
 	return 0;
 }
 
 struct path_rules *path_rules_free(struct path_rules *r)
 {
+	if (r) {
+		path_index_free(r->all);
+		path_index_free(r->denied);
+		path_index_free(r->leading);
+		free(r->text);
+		free(r->wild);
+	}
 	free(r);
 	return NULL;
 }
@@ -77,56 +223,70 @@ static enum rank rank_of(const struct path_rule *rule, bool write)
 	}
 }
 
-static unsigned depth_of(const struct path_rule *rule, const char *path, enum path_kind kind)
-{
-	unsigned depth = 0;
-
-	if (!(rule->flags & PATH_RULE_FILES_ONLY))
-		return path_pattern_depth(rule->pattern, path);
-	/* What lies below something is no file. */
-	if (kind == PATH_FOLDER || !path_pattern_match(rule->pattern, path))
-		return 0;
-	for (; *path; path++)
-		depth += *path == '/';
-	return depth;
-}
-
 struct choice {
-	unsigned depth;
+	unsigned depth; /* 0: none */
 	enum rank rank;
 	uint32_t rule;
 };
 
-static void weigh(struct choice *best, const struct path_rule *rule, uint32_t index, unsigned depth, bool write)
-{
-	enum rank rank = rank_of(rule, write);
+enum { READ, WRITE, ACCESS_COUNT };
 
-	if (rank == RANK_NOTHING || depth < best->depth || (depth == best->depth && rank <= best->rank))
-		return;
-	*best = (struct choice){ .depth = depth, .rank = rank, .rule = index };
+/* What has been found about one path. */
+struct search {
+	const struct path_rules *rules;
+	enum path_kind kind;
+	unsigned exempt; /* depth of the deepest PATH_EXEMPT */
+	bool granted;    /* some allow holds */
+	struct choice best[ACCESS_COUNT];
+	struct choice protection[ACCESS_COUNT];
+};
+
+static bool is_better(const struct choice *a, const struct choice *b)
+{
+	if (a->depth != b->depth)
+		return a->depth > b->depth;
+	if (a->rank != b->rank)
+		return a->rank > b->rank;
+	return a->rule < b->rule;
 }
 
-/* path is a proper leading part of the rule's pattern, named by a literal component after the last "**". */
-static bool is_leading(const struct path_rule *rule, const char *path)
+/* What lies below something is no file. */
+static bool is_about_kind(const struct search *s, const struct path_rule *rule, bool whole)
 {
-	const char *pattern = rule->pattern, *from = pattern, *at;
-
-	if (rule->effect != PATH_DENY_READ && rule->effect != PATH_DENY_WRITE)
+	if (rule->flags & PATH_RULE_IF_TOKEN && s->kind == PATH_FILE_WITHOUT_TOKEN)
 		return false;
-	for (at = pattern; (at = strstr(at, "/**/")) != NULL; at += 3)
-		from = at + 3;
-	for (at = strchr(from + 1, '/'); at; at = strchr(at + 1, '/')) {
-		char part[LIMIT_PATH];
-		size_t n = (size_t)(at - pattern);
+	return !(rule->flags & PATH_RULE_FILES_ONLY) || (whole && s->kind != PATH_FOLDER);
+}
 
-		if (n >= sizeof(part))
-			return false;
-		memcpy(part, pattern, n);
-		part[n] = '\0';
-		if (path_pattern_ends_literal(part) && path_pattern_match(part, path))
-			return true;
+static void weigh(uint32_t id, unsigned depth, bool whole, void *context)
+{
+	struct search *s = context;
+	const struct path_rule *rule = &s->rules->rules[id];
+	bool protects = rule->flags & PATH_RULE_BUILT_IN && is_denial(rule);
+
+	if (!is_about_kind(s, rule, whole))
+		return;
+	if (rule->effect == PATH_EXEMPT) {
+		s->exempt = depth > s->exempt ? depth : s->exempt;
+		return;
 	}
-	return false;
+	s->granted |= !is_denial(rule);
+	for (unsigned i = 0; i < ACCESS_COUNT; i++) {
+		const struct choice found = { .depth = depth, .rank = rank_of(rule, i == WRITE), .rule = id };
+		struct choice *best = protects ? &s->protection[i] : &s->best[i];
+
+		if (found.rank != RANK_NOTHING && is_better(&found, best))
+			*best = found;
+	}
+}
+
+static uint32_t decide(const struct search *s, unsigned i)
+{
+	const struct choice *best = &s->best[i], *protection = &s->protection[i];
+
+	if (s->granted && protection->depth > s->exempt && is_better(protection, best))
+		best = protection;
+	return best->depth > 0 ? best->rule : PATH_NO_RULE;
 }
 
 static enum path_access access_of(const struct path_rules *r, const struct path_verdict *v)
@@ -142,38 +302,31 @@ static enum path_access access_of(const struct path_rules *r, const struct path_
 	return r->rules[v->write_rule].effect == PATH_OVERLAY ? PATH_OVERLAID : PATH_READABLE;
 }
 
+static void find_whole(uint32_t id, unsigned depth, bool whole, void *context)
+{
+	bool *found = context;
+
+	*found |= whole;
+}
+
 void path_rules_decide(const struct path_rules *r, const char *path, enum path_kind kind, struct path_verdict *ret)
 {
-	struct choice read = { .rule = PATH_NO_RULE }, write = { .rule = PATH_NO_RULE };
-	unsigned exempt = 0;
+	struct search s = { .rules = r, .kind = kind };
 
 	*ret = (struct path_verdict){ 0 };
-	for (size_t i = 0; i < r->n; i++)
-		if (r->rules[i].effect == PATH_EXEMPT) {
-			unsigned depth = depth_of(&r->rules[i], path, kind);
-
-			exempt = depth > exempt ? depth : exempt;
-		}
-	for (size_t i = 0; i < r->n; i++) {
-		const struct path_rule *rule = &r->rules[i];
-		unsigned depth = depth_of(rule, path, kind);
-
-		ret->keep |= is_leading(rule, path);
-		if (depth == 0 || (rule->flags & PATH_RULE_BUILT_IN && depth <= exempt &&
-				   (rule->effect == PATH_DENY_READ || rule->effect == PATH_DENY_WRITE)))
-			continue;
-		weigh(&read, rule, (uint32_t)i, depth, false);
-		weigh(&write, rule, (uint32_t)i, depth, true);
-	}
-	ret->read_rule = read.rule;
-	ret->write_rule = write.rule;
+	path_index_find(r->all, path, weigh, &s);
+	ret->read_rule = decide(&s, READ);
+	ret->write_rule = decide(&s, WRITE);
 	ret->access = access_of(r, ret);
+	ret->keep = path[1] != '\0' && path_index_has_below(r->denied, path);
+	if (!ret->keep)
+		path_index_find(r->leading, path, find_whole, &ret->keep);
 }
 
 bool path_rules_concern_below(const struct path_rules *r, const char *folder)
 {
-	for (size_t i = 0; i < r->n; i++)
-		if (!path_pattern_is_literal(r->rules[i].pattern))
+	for (size_t i = 0; i < r->n_wild; i++)
+		if (path_pattern_concerns_below(r->wild[i], folder))
 			return true;
 	return false;
 }

@@ -70,7 +70,8 @@ struct path_verdict {
 
 struct path_rules; /* compiled: literal rules are found by binary search, patterns by their last literal component */
 
-/* Borrows rules and their patterns. 0, -ENOMEM, -EINVAL where an effect, a flag or a pattern is none. */
+/* Borrows rules and their patterns. 0, -ENOMEM, -EINVAL where an effect, a flag or a pattern (clean, absolute, at most
+ * LIMIT_PATTERN_PARTS) is none. */
 int path_rules_new(const struct path_rule *rules, size_t n, struct path_rules **ret);
 struct path_rules *path_rules_free(struct path_rules *r);
 static inline void path_rules_cleanup(struct path_rules **r)

@@ -1,0 +1,275 @@
+#include "view/path_index.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/limits.h"
+#include "view/path_pattern.h"
+
+/* A plain path. */
+struct literal {
+	const char *path; /* without backslashes */
+	size_t len;
+	uint32_t id;
+	uint32_t class;
+};
+
+/* A pattern. */
+struct wild {
+	const char *pattern;
+	const char *last; /* its last part; of a named one without backslashes */
+	size_t last_len;
+	uint32_t id;
+	bool anywhere; /* "/" "**" "/" and the last part, nothing else: the last part decides */
+};
+
+struct path_index {
+	struct literal *literals; /* by path, class, id */
+	size_t n_literals;
+	struct wild *named; /* by last */
+	size_t n_named;
+	struct wild *others;
+	size_t n_others;
+	char *text;
+};
+
+static bool is_clean(const char *pattern)
+{
+	const char *p = pattern;
+
+	if (p[0] != '/' || strlen(p) >= LIMIT_PATH || path_pattern_parts(p) > LIMIT_PATTERN_PARTS)
+		return false;
+	while (*p == '/' && (p[1] != '\0' || p > pattern)) {
+		size_t n = strcspn(p + 1, "/");
+
+		if (n == 0 || (n == 1 && p[1] == '.') || (n == 2 && p[1] == '.' && p[2] == '.'))
+			return false;
+		p += n + 1;
+	}
+	return true;
+}
+
+static int compare_bytes(const char *a, size_t a_len, const char *b, size_t b_len)
+{
+	size_t n = a_len < b_len ? a_len : b_len;
+	int r = memcmp(a, b, n);
+
+	if (r != 0)
+		return r;
+	return (a_len > b_len) - (a_len < b_len);
+}
+
+static int compare_literals(const void *a, const void *b)
+{
+	const struct literal *x = a, *y = b;
+	int r = compare_bytes(x->path, x->len, y->path, y->len);
+
+	if (r == 0)
+		r = (x->class > y->class) - (x->class < y->class);
+	return r ? r : (x->id > y->id) - (x->id < y->id);
+}
+
+static int compare_named(const void *a, const void *b)
+{
+	const struct wild *x = a, *y = b;
+
+	return compare_bytes(x->last, x->last_len, y->last, y->last_len);
+}
+
+static void drop_doubles(struct path_index *x)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < x->n_literals; i++) {
+		const struct literal *l = &x->literals[i], *before = n ? &x->literals[n - 1] : NULL;
+
+		if (!before || before->class != l->class ||
+		    compare_bytes(before->path, before->len, l->path, l->len) != 0)
+			x->literals[n++] = *l;
+	}
+	x->n_literals = n;
+}
+
+/* *text: where the copy goes, of at most as many bytes as pattern. */
+static char *unescape(const char *pattern, char *text)
+{
+	if (path_pattern_unescape(pattern, text, strlen(pattern) + 1) < 0)
+		return NULL;
+	return text + strlen(text) + 1;
+}
+
+static void add(struct path_index *x, const struct path_index_entry *entry, char **text)
+{
+	const char *last = strrchr(entry->pattern, '/');
+	char *copy = *text, *after = unescape(entry->pattern, copy);
+	struct wild *w;
+
+	if (after) {
+		x->literals[x->n_literals++] = (struct literal){ .path = copy,
+								 .len = (size_t)(after - copy) - 1,
+								 .id = entry->id,
+								 .class = entry->class };
+		*text = after;
+		return;
+	}
+	after = unescape(last + 1, copy);
+	w = after ? &x->named[x->n_named++] : &x->others[x->n_others++];
+	*w = (struct wild){ .pattern = entry->pattern, .last = last + 1, .id = entry->id };
+	w->anywhere = last == entry->pattern + 3 && memcmp(entry->pattern, "/**/", 4) == 0;
+	if (after) {
+		w->last = copy;
+		*text = after;
+	}
+	w->last_len = strlen(w->last);
+}
+
+int path_index_new(const struct path_index_entry *entries, size_t n, struct path_index **ret)
+{
+	size_t bytes = 1;
+	struct path_index *x;
+	char *text;
+
+	for (size_t i = 0; i < n; i++) {
+		if (!is_clean(entries[i].pattern))
+			return -EINVAL;
+		bytes += strlen(entries[i].pattern) + 1;
+	}
+	x = calloc(1, sizeof(*x));
+	if (!x)
+		return -ENOMEM;
+	x->literals = calloc(n + 1, sizeof(*x->literals));
+	x->named = calloc(n + 1, sizeof(*x->named));
+	x->others = calloc(n + 1, sizeof(*x->others));
+	x->text = text = malloc(bytes);
+	if (!x->literals || !x->named || !x->others || !x->text) {
+		path_index_free(x);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < n; i++)
+		add(x, &entries[i], &text);
+	qsort(x->literals, x->n_literals, sizeof(*x->literals), compare_literals);
+	drop_doubles(x);
+	qsort(x->named, x->n_named, sizeof(*x->named), compare_named);
+	*ret = x;
+	return 0;
+}
+
+struct path_index *path_index_free(struct path_index *x)
+{
+	if (x) {
+		free(x->literals);
+		free(x->named);
+		free(x->others);
+		free(x->text);
+	}
+	free(x);
+	return NULL;
+}
+
+/* The first literal that is not before (path, len). */
+static size_t first_literal(const struct path_index *x, const char *path, size_t len)
+{
+	size_t low = 0, high = x->n_literals;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (compare_bytes(x->literals[middle].path, x->literals[middle].len, path, len) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static size_t first_named(const struct path_index *x, const char *name, size_t len)
+{
+	size_t low = 0, high = x->n_named;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (compare_bytes(x->named[middle].last, x->named[middle].last_len, name, len) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Cheap and never wrong: false only where the bytes at the ends cannot match. */
+static bool may_match(const struct wild *w, const char *name, size_t len)
+{
+	unsigned char first = (unsigned char)w->last[0], last = (unsigned char)w->last[w->last_len - 1];
+
+	if (!strchr("*?[\\", first) && (unsigned char)name[0] != first)
+		return false;
+	return strchr("*?]", last) || (unsigned char)name[len - 1] == last;
+}
+
+/* One leading part of a path: up to end, its last part from name on. */
+struct part {
+	const char *path;
+	const char *name;
+	const char *end;
+	unsigned depth;
+	bool whole;
+};
+
+static void find_at(const struct path_index *x, const struct part *p, path_index_fn *fn, void *context)
+{
+	size_t len = (size_t)(p->end - p->path), name_len = (size_t)(p->end - p->name);
+
+	for (size_t i = first_literal(x, p->path, len); i < x->n_literals; i++) {
+		const struct literal *l = &x->literals[i];
+
+		if (l->len != len || memcmp(l->path, p->path, len) != 0)
+			break;
+		fn(l->id, p->depth, p->whole, context);
+	}
+	for (size_t i = first_named(x, p->name, name_len); i < x->n_named; i++) {
+		const struct wild *w = &x->named[i];
+
+		if (w->last_len != name_len || memcmp(w->last, p->name, name_len) != 0)
+			break;
+		if (w->anywhere || path_pattern_match_part(w->pattern, p->path, len))
+			fn(w->id, p->depth, p->whole, context);
+	}
+	for (size_t i = 0; i < x->n_others; i++) {
+		const struct wild *w = &x->others[i];
+
+		if (!may_match(w, p->name, name_len) ||
+		    !path_pattern_match_name(w->last, w->last_len, p->name, name_len))
+			continue;
+		if (w->anywhere || path_pattern_match_part(w->pattern, p->path, len))
+			fn(w->id, p->depth, p->whole, context);
+	}
+}
+
+void path_index_find(const struct path_index *x, const char *path, path_index_fn *fn, void *context)
+{
+	struct part p = { .path = path, .end = path };
+
+	while (p.end[0] == '/' && p.end[1] != '\0') {
+		p.name = p.end + 1;
+		p.end = p.name + strcspn(p.name, "/");
+		p.depth++;
+		p.whole = *p.end == '\0';
+		find_at(x, &p, fn, context);
+	}
+}
+
+bool path_index_has_below(const struct path_index *x, const char *folder)
+{
+	size_t len = strlen(folder);
+	char slash[LIMIT_PATH + 1];
+	size_t i;
+
+	if (len == 1 || len >= LIMIT_PATH)
+		return len == 1 && x->n_literals > 0;
+	memcpy(slash, folder, len);
+	slash[len] = '/';
+	i = first_literal(x, slash, len + 1);
+	return i < x->n_literals && x->literals[i].len > len && memcmp(x->literals[i].path, slash, len + 1) == 0;
+}

@@ -1,0 +1,32 @@
+#ifndef ISOD_VIEW_PATH_INDEX_H
+#define ISOD_VIEW_PATH_INDEX_H
+/*
+ * Which of many patterns match a path or a leading part of it. Plain paths are found by binary search, patterns with a
+ * plain last part by that part, the others are tried after a look at the first and last byte. Pure.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct path_index_entry {
+	const char *pattern; /* borrowed */
+	uint32_t id;         /* the caller's */
+	uint32_t class;      /* of two entries of one plain path and one class, only that of the lowest id is kept */
+};
+
+struct path_index;
+
+/* 0, -ENOMEM, -EINVAL where a pattern is not absolute and clean, or has too many parts. */
+int path_index_new(const struct path_index_entry *entries, size_t n, struct path_index **ret);
+struct path_index *path_index_free(struct path_index *x);
+
+/* depth: how many parts of the path the pattern matches. whole: all of them. */
+typedef void path_index_fn(uint32_t id, unsigned depth, bool whole, void *context);
+
+/* For every entry and every leading part of path (clean, absolute, the path itself too) that its pattern matches. */
+void path_index_find(const struct path_index *x, const char *path, path_index_fn *fn, void *context);
+
+/* Some plain path of the index lies below folder. */
+bool path_index_has_below(const struct path_index *x, const char *folder);
+
+#endif
