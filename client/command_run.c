@@ -30,6 +30,8 @@ static const struct option options[] = {
 	{ "cpus", 0, "N", "at most N processors' worth of time (2, 1.5)", OPTION_STRING, AT(cpus) },
 	{ "time", 0, "DURATION", "end it after DURATION (90s, 30m, 12h); exit code 124", OPTION_STRING, AT(time) },
 	{ "nesting", 0, NULL, "let it make namespaces: for a sandbox inside", OPTION_SET, AT(nesting), 1 },
+	{ "overlay", 0, NULL, "keep what it writes to the project apart: isoctl diff, apply, discard", OPTION_SET,
+	  AT(overlay), 1 },
 	{ "name", 'n', "NAME", "what the session is called", OPTION_STRING, AT(name) },
 	{ "tty", 't', NULL, "give it a terminal of its own", OPTION_SET, AT(tty), RUN_TTY_ALWAYS },
 	{ "no-tty", 'T', NULL, "give it none", OPTION_SET, AT(tty), RUN_TTY_NEVER },

@@ -18,6 +18,7 @@ struct run_options {
 	const char *time;
 	const char *name;
 	int nesting;
+	int overlay;
 	int tty; /* enum run_tty */
 	int quiet;
 };

@@ -107,7 +107,7 @@ static int write_sandbox(struct json_writer *w, const struct run_options *o, con
 
 	json_write_key(w, "sandbox");
 	json_write_object(w);
-	if (o->allow_read.count || o->allow_write.count) {
+	if (o->allow_read.count || o->allow_write.count || o->overlay) {
 		json_write_key(w, "filesystem");
 		json_write_object(w);
 		r = write_paths(w, "allowRead", &o->allow_read, cwd, e);
@@ -115,6 +115,8 @@ static int write_sandbox(struct json_writer *w, const struct run_options *o, con
 			r = write_paths(w, "allowWrite", &o->allow_write, cwd, e);
 		if (r < 0)
 			return r;
+		if (o->overlay)
+			json_write_member_bool(w, "overlayProject", true);
 		json_write_object_end(w);
 	}
 	if (o->allow_domain.count || o->deny_domain.count) {
@@ -169,7 +171,8 @@ static int write_limits(struct json_writer *w, const struct run_options *o, stru
 
 int run_policy_write(const struct run_options *o, const char *cwd, struct buffer *out, struct error *e)
 {
-	bool sandbox = o->allow_read.count || o->allow_write.count || o->allow_domain.count || o->deny_domain.count;
+	bool sandbox = o->allow_read.count || o->allow_write.count || o->allow_domain.count || o->deny_domain.count ||
+		       o->overlay;
 	bool limits = o->memory || o->pids || o->cpus || o->time;
 	struct json_writer *w;
 	int r = 0, finished;
