@@ -15,7 +15,8 @@
 
 #include "tests/inside/attempt.h"
 
-static const struct attempt *const tables[] = { attempts_kernel, attempts_files, attempts_processes, attempts_network };
+static const struct attempt *const tables[] = { attempts_kernel, attempts_files, attempts_processes, attempts_network,
+						attempts_paths };
 
 static int report(const char *name, const char *detail)
 {
@@ -91,13 +92,29 @@ static int check_descriptors(void)
 	return report("descriptors", wrong);
 }
 
-int main(void)
+static int run_all(const struct attempt *a, int *count)
+{
+	int failed = 0;
+
+	for (; a->name; a++, (*count)++)
+		failed += run(a);
+	return failed;
+}
+
+/* attacker; or: attacker masked|nested MASKED_FILE LOCKED_FILE LOCKED_FOLDER */
+int main(int argc, char **argv)
 {
 	int failed = check_descriptors(), count = 1;
 
-	for (size_t t = 0; t < sizeof(tables) / sizeof(tables[0]); t++)
-		for (const struct attempt *a = tables[t]; a->name; a++, count++)
-			failed += run(a);
+	if (argc == 5) {
+		attempt_masked = argv[2];
+		attempt_locked_file = argv[3];
+		attempt_locked_folder = argv[4];
+		failed += run_all(strcmp(argv[1], "nested") == 0 ? attempts_nested : attempts_masked, &count);
+	} else {
+		for (size_t t = 0; t < sizeof(tables) / sizeof(tables[0]); t++)
+			failed += run_all(tables[t], &count);
+	}
 	printf("%d attempts, %d possible\n", count, failed);
 	return failed > 0;
 }
