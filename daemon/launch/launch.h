@@ -20,13 +20,38 @@
 #include "daemon/wire/context.h"
 #include "daemon/wire/plan.h"
 
+struct path_rules;
 struct sock_filter;
 
 /* What the outer process prepared for one mount of the plan. */
 struct launch_tree {
-	int fd;      /* detached mount, or -1 where the type needs none */
-	bool is_dir; /* of a bound source */
-	bool absent; /* an optional source that does not exist */
+	int fd;         /* detached mount, or -1 where the type needs none */
+	bool is_dir;    /* of a bound source */
+	bool absent;    /* an optional source that does not exist */
+	bool read_only; /* an overlay that cannot be made, shown as it is instead; a match */
+	bool attached;  /* in the view */
+};
+
+/* One path that a pattern of the plan (PLAN_MOUNT_MATCHES) stood for on the host. */
+struct launch_match {
+	char *path;
+	uint32_t mount; /* of the plan */
+	struct launch_tree tree;
+};
+
+/* Where something is mounted in the view: a mount of the plan or a match. */
+struct launch_target {
+	const char *path;
+	const struct plan_mount *mount;
+	struct launch_tree *tree;
+};
+
+/* A mount of the view that shows files of the user's: a grant, a part of one that is locked, what the host has mounted
+ * below. Made by the step "granted mounts"; what only covers is not among them. */
+struct launch_grant {
+	char *path; /* its mount point in the view; open it with launch_caller_open() */
+	uint64_t mount_id;
+	bool read_only;
 };
 
 /* Mounts that belong to the session alone: only in these may mount points be created. Kept open until the view is
@@ -51,9 +76,14 @@ struct launch {
 	struct launch_tree *trees; /* one for each mount of the plan */
 	gid_t project_gid;         /* the one supplementary group kept, where has_project_gid */
 	bool has_project_gid;
-	gid_t tty_gid; /* group of pty slaves */
-	int etc_layer; /* where pid 1 makes the overlay of /etc: its upper side; else -1 */
-	int null_fd;   /* for pid 1's own 0, 1, 2 */
+	gid_t tty_gid;                /* group of pty slaves */
+	int etc_layer;                /* where pid 1 makes the overlay of /etc: its upper side; else -1 */
+	int null_fd;                  /* for pid 1's own 0, 1, 2 */
+	struct path_rules *rules;     /* of the plan, compiled; NULL where it has none */
+	struct launch_match *matches; /* of all patterns */
+	size_t n_matches;
+	struct launch_target *targets; /* of all mounts and matches, sorted by path (strcmp) */
+	size_t n_targets;
 
 	/* pid 1 */
 	int proc_fd; /* a procfs of the new pid namespace, not in the view */
@@ -61,21 +91,31 @@ struct launch {
 	int link_fd;
 	struct launch_own *own;
 	size_t n_own;
+	size_t own_room;
+	int covers_fd;          /* what covers are copied from, while the view is built */
+	uint64_t covers_device; /* st_dev of a cover */
+	bool late_guard;  /* by a step before "protected files": denied names are refused at each open, whatever is here
+			   */
+	size_t n_covered; /* what the step "protected files" did, and how many folders were beyond its bound */
+	size_t n_locked;
+	size_t n_not_searched;
+	struct launch_grant *grants;
+	size_t n_grants;
 	uint64_t *special_devices; /* st_dev of the special filesystems that belong in the view */
 	size_t n_special_devices;
 	int pty_slave;
-	int ruleset_fd;  /* Landlock, or -1 */
-	int children_fd; /* signalfd */
-	int grace_fd;    /* timerfd, not armed before LINK_HANGUP */
-	int diag_fd;     /* netlink: whose socket is this */
-	int go_fd;       /* write end: the program waits for a byte on the other before it execs */
-	pid_t program;   /* as its own namespace counts; leader of a group of its own */
+	int ruleset_fd;           /* Landlock, or -1 */
+	int children_fd;          /* signalfd */
+	int grace_fd;             /* timerfd, not armed before LINK_HANGUP */
+	int diag_fd;              /* netlink: whose socket is this */
+	int go_fd;                /* write end: the program waits for a byte on the other before it execs */
+	pid_t program;            /* as its own namespace counts; leader of a group of its own */
 };
 
 #define LAUNCH_INIT                                                                                                    \
 	{                                                                                                              \
-		.etc_layer = -1, .null_fd = -1, .proc_fd = -1, .root_fd = -1, .link_fd = -1, .pty_slave = -1, .ruleset_fd = -1,         \
-		.children_fd = -1, .grace_fd = -1, .diag_fd = -1, .go_fd = -1                                          \
+		.etc_layer = -1, .null_fd = -1, .proc_fd = -1, .root_fd = -1, .covers_fd = -1, .link_fd = -1,          \
+		.pty_slave = -1, .ruleset_fd = -1, .children_fd = -1, .grace_fd = -1, .diag_fd = -1, .go_fd = -1       \
 	}
 
 /* Exit statuses of the three processes where they fail; isod reads the report, these are for people with strace. */

@@ -16,10 +16,13 @@
 #include "daemon/launch/launch_loop.h"
 #include "daemon/launch/launch_report.h"
 #include "daemon/launch/launch_step.h"
+#include "daemon/linux/launch_cover.h"
+#include "daemon/linux/launch_grant.h"
 #include "daemon/linux/launch_landlock.h"
 #include "daemon/linux/launch_net.h"
 #include "daemon/linux/launch_pty.h"
 #include "daemon/linux/launch_rights.h"
+#include "daemon/linux/launch_search.h"
 #include "daemon/linux/launch_spawn.h"
 #include "daemon/linux/launch_view.h"
 #include "daemon/wire/fds.h"
@@ -128,10 +131,14 @@ static const struct launch_step steps[] = {
 	{ "listening sockets", launch_net_listeners },
 	{ "mount namespace", launch_view_private },
 	{ "view root", launch_view_root },
+	{ "covers", launch_cover_prepare },
 	{ "view mounts", launch_view_mounts },
+	{ "protected files", launch_search },
+	{ "end of covers", launch_cover_finish },
 	{ "pivot root", launch_view_pivot },
 	{ "foreign file systems", launch_view_foreign },
 	{ "read-only view", launch_view_seal },
+	{ "granted mounts", launch_grant_collect },
 	{ "host name", launch_view_hostname },
 	{ "terminal", launch_pty_make },
 	{ "Landlock rules", launch_landlock_prepare },

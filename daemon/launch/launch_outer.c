@@ -14,6 +14,8 @@
 #include "daemon/launch/launch_report.h"
 #include "daemon/launch/launch_step.h"
 #include "daemon/linux/launch_etc.h"
+#include "daemon/linux/launch_match.h"
+#include "daemon/linux/launch_overlay.h"
 #include "daemon/linux/launch_source.h"
 #include "daemon/linux/launch_spawn.h"
 #include "daemon/wire/fds.h"
@@ -25,9 +27,12 @@ static const struct launch_step steps[] = {
 	{ "filters", launch_input_filters },
 	{ "cgroups", launch_input_cgroups },
 	{ "limits", launch_input_limits },
+	{ "rules", launch_match_rules },
 	{ "open sources", launch_source_open },
+	{ "matches of patterns", launch_match_find },
 	{ "clone sources", launch_source_clone },
 	{ "etc overlay", launch_etc_open },
+	{ "layers", launch_overlay_make },
 	{ "scratch folders", launch_source_scratch },
 	{ "own descriptors", launch_source_own },
 };

@@ -6,6 +6,7 @@
 
 #include "base/fd.h"
 #include "daemon/launch/launch_step.h"
+#include "daemon/linux/launch_caller.h"
 #include "daemon/linux/launch_sys.h"
 
 /* Rights that the headers of a supported system may not have yet. */
@@ -38,14 +39,14 @@ uint64_t launch_landlock_rights(int abi)
 	return RIGHTS_FIRST | RIGHT_REFER | (abi >= 3 ? RIGHT_TRUNCATE : 0) | (abi >= 5 ? RIGHT_IOCTL_DEV : 0);
 }
 
-static int add_rule(int ruleset, const char *path, uint64_t rights)
+static int add_rule(const struct launch *l, int ruleset, const char *path, uint64_t rights)
 {
-	_cleanup_close_ int fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	_cleanup_close_ int fd = launch_caller_open(l->context, AT_FDCWD, path, O_PATH | O_NOFOLLOW | O_CLOEXEC, 0);
 	struct landlock_path_beneath_attr rule = { .parent_fd = fd, .allowed_access = rights };
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st) < 0)
-		return -errno;
+		return fd < 0 ? fd : -errno;
 	if (!S_ISDIR(st.st_mode))
 		rule.allowed_access &= RIGHTS_FILE;
 	if (syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) < 0)
@@ -58,6 +59,7 @@ static uint64_t added_rights(const struct plan_mount *m, uint64_t all)
 {
 	switch (m->type) {
 	case PLAN_MOUNT_BIND:
+	case PLAN_MOUNT_OVERLAY:
 	case PLAN_MOUNT_TMPFS:
 	case PLAN_MOUNT_SCRATCH:
 		return m->flags & PLAN_READ_ONLY ? 0 : all;
@@ -65,31 +67,40 @@ static uint64_t added_rights(const struct plan_mount *m, uint64_t all)
 		return RIGHTS_USE & all;
 	case PLAN_MOUNT_DEV:
 		return (RIGHTS_USE | RIGHT_IOCTL_DEV) & all;
+	case PLAN_MOUNT_DEVICE:
+		return (m->flags & PLAN_READ_ONLY ? RIGHT_IOCTL_DEV : RIGHTS_USE | RIGHT_IOCTL_DEV) & all;
 	default:
 		return 0;
 	}
 }
 
+static int add_target(const struct launch *l, int ruleset, const char *path, uint64_t rights, struct error *e)
+{
+	int r = rights == 0 ? 0 : add_rule(l, ruleset, path, rights);
+
+	/* A later mount may lie over it; then there is nothing to allow. */
+	if (r == -ENOENT || r == -ENOTDIR)
+		return 0;
+	if (r < 0)
+		return launch_step_fail(e, -r, NULL, "Landlock refuses a rule for %s: %s.", path, strerror(-r));
+	return 0;
+}
+
 static int add_rules(const struct launch *l, int ruleset, uint64_t all, struct error *e)
 {
-	int r = add_rule(ruleset, "/", RIGHTS_READ);
+	int r = add_rule(l, ruleset, "/", RIGHTS_READ);
 
 	for (uint32_t i = 0; i < l->plan.n_mounts && r == 0; i++) {
 		const struct plan_mount *m = &l->plan.mounts[i];
-		uint64_t rights = l->trees[i].absent ? 0 : added_rights(m, all);
 
-		if (rights == 0)
+		if (l->trees[i].absent)
 			continue;
-		r = add_rule(ruleset, m->target, rights);
-		/* A later mount may lie over it; then there is nothing to allow. */
-		if (r == -ENOENT || r == -ENOTDIR)
-			r = 0;
-		if (r < 0)
-			return launch_step_fail(e, -r, NULL, "Landlock refuses a rule for %s: %s.", m->target,
-						strerror(-r));
-		if (m->type == PLAN_MOUNT_DEV)
-			r = add_rule(ruleset, "/dev/shm", all);
+		r = add_target(l, ruleset, m->target, l->trees[i].read_only ? 0 : added_rights(m, all), e);
+		if (r == 0 && m->type == PLAN_MOUNT_DEV)
+			r = add_rule(l, ruleset, "/dev/shm", all);
 	}
+	for (size_t i = 0; i < l->n_matches && r == 0; i++)
+		r = add_target(l, ruleset, l->matches[i].path, l->matches[i].tree.read_only ? 0 : all, e);
 	return r;
 }
 

@@ -1,21 +1,16 @@
 /* The end of the view: it becomes the only one, and read-only where it is to be. */
-#include <ctype.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <sys/sysmacros.h>
 
 #include "base/fd.h"
 #include "daemon/launch/launch_step.h"
 #include "daemon/linux/launch_mount.h"
+#include "daemon/linux/launch_mountinfo.h"
 #include "daemon/linux/launch_place.h"
 #include "daemon/linux/launch_source.h"
 #include "daemon/linux/launch_sys.h"
 #include "daemon/linux/launch_view.h"
-
-#define MOUNTINFO_MAX (8U << 20)
 
 int launch_view_pivot(struct launch *l, struct error *e)
 {
@@ -39,29 +34,12 @@ int launch_view_pivot(struct launch *l, struct error *e)
 	return 0;
 }
 
-static bool is_own_device(const struct launch *l, unsigned major_number, unsigned minor_number)
+static bool is_own_device(const struct launch *l, uint64_t device)
 {
 	for (size_t i = 0; i < l->n_special_devices; i++)
-		if (l->special_devices[i] == makedev(major_number, minor_number))
+		if (l->special_devices[i] == device)
 			return true;
 	return false;
-}
-
-/* The kernel writes blank, tab, newline and backslash as three octal digits. In place. */
-static void unescape(char *text)
-{
-	char *to = text;
-
-	for (; *text; text++) {
-		if (text[0] == '\\' && isdigit((unsigned char)text[1]) && isdigit((unsigned char)text[2]) &&
-		    isdigit((unsigned char)text[3])) {
-			*to++ = (char)((text[1] - '0') << 6 | (text[2] - '0') << 3 | (text[3] - '0'));
-			text += 3;
-		} else {
-			*to++ = *text;
-		}
-	}
-	*to = '\0';
 }
 
 static int cover(struct launch *l, const char *path, struct error *e)
@@ -88,47 +66,16 @@ static int cover(struct launch *l, const char *path, struct error *e)
 	return r;
 }
 
-/* One line of mountinfo: "id parent major:minor root mount-point options [tags] - type source options". */
-static int check_line(struct launch *l, char *line, struct error *e)
+static int check_mount(struct launch *l, const struct launch_mountinfo *m, struct error *e)
 {
-	unsigned major_number, minor_number;
-	char *dash = strstr(line, " - "), *type, *save = NULL, *field = NULL;
-
-	if (!dash || sscanf(line, "%*u %*u %u:%u", &major_number, &minor_number) != 2)
-		return -EBADMSG;
-	*dash = '\0';
-	type = dash + 3;
-	type[strcspn(type, " ")] = '\0';
-	if (!launch_source_is_special_type(type) || is_own_device(l, major_number, minor_number))
+	if (!launch_source_is_special_type(m->type) || is_own_device(l, m->device))
 		return 0;
-	field = strtok_r(line, " ", &save);
-	for (int i = 0; i < 4 && field; i++)
-		field = strtok_r(NULL, " ", &save);
-	if (!field)
-		return -EBADMSG;
-	unescape(field);
-	return cover(l, field, e);
+	return cover(l, m->path, e);
 }
 
 int launch_view_foreign(struct launch *l, struct error *e)
 {
-	_cleanup_close_ int fd = openat(l->proc_fd, "self/mountinfo", O_RDONLY | O_CLOEXEC);
-	_cleanup_free_ char *text = NULL;
-	char *line, *save = NULL;
-	size_t len;
-	int r;
-
-	if (fd < 0)
-		return -errno;
-	r = fd_read_file(fd, MOUNTINFO_MAX, &text, &len);
-	if (r < 0)
-		return r;
-	for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
-		r = check_line(l, line, e);
-		if (r < 0)
-			return r;
-	}
-	return 0;
+	return launch_mountinfo_each(l, check_mount, e);
 }
 
 int launch_view_seal(struct launch *l, struct error *e)

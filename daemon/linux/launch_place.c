@@ -7,12 +7,13 @@
 #include "base/fd.h"
 #include "base/limits.h"
 #include "daemon/launch/launch_step.h"
+#include "daemon/linux/launch_caller.h"
 #include "daemon/linux/launch_sys.h"
 
 #define NAME_LIMIT 255
 #define RESOLVE_STRICT (RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS)
 
-static int mount_id(int fd, uint64_t *ret)
+int launch_place_mount_id(int fd, uint64_t *ret)
 {
 	struct statx stx;
 
@@ -31,10 +32,21 @@ int launch_place_own(struct launch *l, int fd, bool read_only)
 
 	if (own.fd < 0)
 		return -errno;
-	r = mount_id(own.fd, &own.mount_id);
+	r = launch_place_mount_id(own.fd, &own.mount_id);
 	if (r < 0) {
 		fd_close(own.fd);
 		return r;
+	}
+	if (l->n_own == l->own_room) {
+		size_t room = l->own_room ? 2 * l->own_room : 64;
+		struct launch_own *list = reallocarray(l->own, room, sizeof(*list));
+
+		if (!list) {
+			fd_close(own.fd);
+			return -ENOMEM;
+		}
+		l->own = list;
+		l->own_room = room;
 	}
 	l->own[l->n_own++] = own;
 	return 0;
@@ -44,7 +56,7 @@ bool launch_place_is_own(const struct launch *l, int fd)
 {
 	uint64_t id = 0;
 
-	if (mount_id(fd, &id) < 0)
+	if (launch_place_mount_id(fd, &id) < 0)
 		return false;
 	for (size_t i = 0; i < l->n_own; i++)
 		if (l->own[i].mount_id == id)
@@ -69,7 +81,7 @@ static int make(int parent, const char *name, bool is_dir)
 static int enter(struct launch *l, int parent, const char *name, bool is_dir, const char *target, struct error *e)
 {
 	uint64_t flags = O_PATH | O_CLOEXEC | O_NOFOLLOW | (is_dir ? O_DIRECTORY : 0);
-	int r = launch_sys_openat2(parent, name, flags, RESOLVE_STRICT);
+	int r = launch_caller_open(l->context, parent, name, flags, RESOLVE_STRICT);
 
 	if (r != -ENOENT)
 		return r;
@@ -119,7 +131,7 @@ static int place_error(struct error *e, const char *target, int r)
 int launch_place_open(struct launch *l, const char *target, bool is_dir, struct error *e)
 {
 	struct stat st;
-	int r = launch_sys_openat2(l->root_fd, target, O_PATH | O_CLOEXEC | O_NOFOLLOW,
+	int r = launch_caller_open(l->context, l->root_fd, target, O_PATH | O_CLOEXEC | O_NOFOLLOW,
 				   RESOLVE_IN_ROOT | RESOLVE_STRICT);
 
 	if (r == -ENOENT)

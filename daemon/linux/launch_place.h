@@ -15,6 +15,9 @@ int launch_place_open(struct launch *l, const char *target, bool is_dir, struct 
 /* The same for the folder that holds target; *ret_name points at the last component. */
 int launch_place_parent(struct launch *l, const char *target, const char **ret_name, struct error *e);
 
+/* The id of the mount that fd lies in, unique while it is mounted. 0 or -errno. */
+int launch_place_mount_id(int fd, uint64_t *ret);
+
 /* True where fd lies in a mount of the session's own. */
 bool launch_place_is_own(const struct launch *l, int fd);
 

@@ -1,16 +1,15 @@
 #include "daemon/linux/launch_source.h"
 
-#include <grp.h>
 #include <linux/magic.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/fsuid.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/sysmacros.h>
 
 #include "base/fd.h"
 #include "daemon/launch/launch_step.h"
+#include "daemon/linux/launch_caller.h"
 #include "daemon/linux/launch_sys.h"
 #include "daemon/wire/fds.h"
 
@@ -54,32 +53,6 @@ bool launch_source_is_special_type(const char *type)
 	return false;
 }
 
-/* setfsuid and setfsgid report nothing: a second call, which changes nothing, tells whether the first one did. */
-static int become_fs(uid_t uid, gid_t gid)
-{
-	setfsgid(gid);
-	setfsuid(uid);
-	if ((gid_t)setfsgid((gid_t)-1) != gid || (uid_t)setfsuid((uid_t)-1) != uid)
-		return -EPERM;
-	return 0;
-}
-
-static int become_caller(const struct launch_context *c)
-{
-	_Static_assert(sizeof(gid_t) == sizeof(c->groups[0]), "groups are passed as they came");
-	if (setgroups(c->n_groups, c->groups) < 0)
-		return -errno;
-	/* Where the caller is not root, this also takes the capabilities off that override file permissions. */
-	return become_fs(c->uid, c->gid);
-}
-
-static int become_root(void)
-{
-	if (setgroups(0, NULL) < 0)
-		return -errno;
-	return become_fs(0, 0);
-}
-
 static int source_error(struct error *e, const struct launch *l, const struct plan_mount *m, int r)
 {
 	bool caller = r == -ENOENT || r == -ENOTDIR || r == -EACCES || r == -ELOOP || r == -ENAMETOOLONG;
@@ -90,41 +63,78 @@ static int source_error(struct error *e, const struct launch *l, const struct pl
 			 strerror(-r));
 }
 
-/* The descriptor is the file that will be seen; its path is never looked up again. */
-static int open_source(const struct plan_mount *m)
+int launch_source_check(int fd, const char *path, struct error *e)
 {
-	uint64_t flags = O_PATH | O_CLOEXEC | (m->flags & PLAN_FOLLOW ? 0 : O_NOFOLLOW);
+	struct statfs fs;
 
-	return launch_sys_openat2(AT_FDCWD, m->source, flags, RESOLVE_NO_MAGICLINKS);
+	if (fstatfs(fd, &fs) < 0)
+		return -errno;
+	if (launch_source_is_special((uint64_t)fs.f_type))
+		return error_set(e, ERROR_REFUSED, EPERM, NULL, NULL,
+				 "%s is part of a file system of the kernel, which a sandbox must not share.", path);
+	return 0;
+}
+
+/* /dev/null covers a file: it cannot be opened there, since nothing in the view acts as a device. */
+static bool is_bindable(const struct stat *st)
+{
+	return S_ISDIR(st->st_mode) || S_ISREG(st->st_mode) || S_ISSOCK(st->st_mode) ||
+	       (S_ISCHR(st->st_mode) && st->st_rdev == makedev(1, 3));
+}
+
+static bool is_device_path(const struct plan_mount *m)
+{
+	return strncmp(m->source, "/dev/", 5) == 0 && strcmp(m->source, m->target) == 0;
+}
+
+static int check_kind(const struct plan_mount *m, const struct stat *st, struct error *e)
+{
+	if (m->type == PLAN_MOUNT_DEVICE)
+		return S_ISCHR(st->st_mode) && is_device_path(m)
+			       ? 0
+			       : error_set(e, ERROR_REFUSED, EPERM, NULL, NULL,
+					   "%s is not a character device below /dev.", m->source);
+	if (m->type == PLAN_MOUNT_OVERLAY && !S_ISDIR(st->st_mode))
+		return error_set(e, ERROR_REFUSED, ENOTDIR, NULL, NULL,
+				 "%s is no folder, so there can be no layer over it.", m->source);
+	if (!is_bindable(st))
+		return error_set(e, ERROR_REFUSED, EPERM, NULL, NULL, "%s is neither a file nor a folder nor a socket.",
+				 m->source);
+	return 0;
+}
+
+static void keep_project_group(struct launch *l, const struct stat *st)
+{
+	if (st->st_gid == l->context->gid)
+		return;
+	for (uint32_t i = 0; i < l->context->n_groups && !l->has_project_gid; i++)
+		if (l->context->groups[i] == st->st_gid && st->st_gid != l->context->net_gid) {
+			l->project_gid = st->st_gid;
+			l->has_project_gid = true;
+		}
 }
 
 static int check_source(struct launch *l, const struct plan_mount *m, struct launch_tree *t, struct error *e)
 {
 	struct stat st;
-	struct statfs fs;
+	int r;
 
-	if (fstat(t->fd, &st) < 0 || fstatfs(t->fd, &fs) < 0)
+	if (fstat(t->fd, &st) < 0)
 		return -errno;
-	if (S_ISLNK(st.st_mode))
-		return source_error(e, l, m, -ELOOP);
-	if (launch_source_is_special((uint64_t)fs.f_type))
-		return error_set(e, ERROR_REFUSED, EPERM, NULL, NULL,
-				 "%s is part of a file system of the kernel, which a sandbox must not share.",
-				 m->source);
-	/* /dev/null covers a file: it cannot be opened there, since nothing in the view acts as a device. */
-	if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode) && !S_ISSOCK(st.st_mode) &&
-	    !(S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 3)))
-		return error_set(e, ERROR_REFUSED, EPERM, NULL, NULL, "%s is neither a file nor a folder nor a socket.",
-				 m->source);
+	r = launch_source_check(t->fd, m->source, e);
+	if (r == 0)
+		r = check_kind(m, &st, e);
+	if (r < 0)
+		return r;
 	t->is_dir = S_ISDIR(st.st_mode);
-	if (!(m->flags & PLAN_PROJECT) || st.st_gid == l->context->gid)
-		return 0;
-	for (uint32_t i = 0; i < l->context->n_groups && !l->has_project_gid; i++)
-		if (l->context->groups[i] == st.st_gid && st.st_gid != l->context->net_gid) {
-			l->project_gid = st.st_gid;
-			l->has_project_gid = true;
-		}
+	if (m->flags & PLAN_PROJECT)
+		keep_project_group(l, &st);
 	return 0;
+}
+
+static bool has_source(const struct plan_mount *m)
+{
+	return m->type == PLAN_MOUNT_BIND || m->type == PLAN_MOUNT_OVERLAY || m->type == PLAN_MOUNT_DEVICE;
 }
 
 static int open_sources(struct launch *l, struct error *e)
@@ -134,9 +144,9 @@ static int open_sources(struct launch *l, struct error *e)
 		struct launch_tree *t = &l->trees[i];
 		int r;
 
-		if (m->type != PLAN_MOUNT_BIND)
+		if (!has_source(m))
 			continue;
-		r = open_source(m);
+		r = launch_caller_source(l->context, m->source, m->flags & PLAN_FOLLOW, e);
 		if (m->flags & PLAN_OPTIONAL && (r == -ENOENT || r == -ENOTDIR || r == -EACCES)) {
 			t->absent = true;
 			continue;
@@ -153,7 +163,7 @@ static int open_sources(struct launch *l, struct error *e)
 
 int launch_source_open(struct launch *l, struct error *e)
 {
-	int r = become_caller(l->context);
+	int r = launch_caller_enter(l->context);
 
 	if (r < 0)
 		return launch_step_fail(e, -r, "isod needs CAP_SETUID and CAP_SETGID.",
@@ -162,43 +172,51 @@ int launch_source_open(struct launch *l, struct error *e)
 	r = open_sources(l, e);
 	if (r < 0)
 		return r;
-	return become_root();
+	return launch_caller_leave();
 }
 
-static uint64_t attributes(uint32_t flags)
+uint64_t launch_source_attributes(const struct plan_mount *m)
 {
-	return MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (flags & PLAN_READ_ONLY ? MOUNT_ATTR_RDONLY : 0) |
-	       (flags & PLAN_NOEXEC ? MOUNT_ATTR_NOEXEC : 0);
+	return MOUNT_ATTR_NOSUID | (m->type == PLAN_MOUNT_DEVICE ? MOUNT_ATTR_NOEXEC : MOUNT_ATTR_NODEV) |
+	       (m->flags & PLAN_READ_ONLY ? MOUNT_ATTR_RDONLY : 0) | (m->flags & PLAN_NOEXEC ? MOUNT_ATTR_NOEXEC : 0);
 }
 
-/* Replaces an O_PATH descriptor by a detached, private copy of the mounts below it. */
-static int clone_tree(int *fd, bool recursive, uint64_t attrs)
+int launch_source_clone_tree(int *fd, bool recursive, uint64_t attributes)
 {
 	unsigned deep = recursive ? AT_RECURSIVE : 0;
-	int r, tree = launch_sys_open_tree(*fd, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | deep);
+	int tree = launch_sys_open_tree(*fd, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | deep);
 
 	if (tree < 0)
 		return tree;
 	fd_close(*fd);
 	*fd = tree;
-	r = launch_sys_mount_set(tree, deep, attrs, MS_PRIVATE);
-	return r;
+	return launch_sys_mount_set(tree, deep, attributes, MS_PRIVATE);
+}
+
+static int clone_source(struct launch_tree *t, const struct plan_mount *m, const char *path, struct error *e)
+{
+	int r = launch_source_clone_tree(&t->fd, t->is_dir,
+					 launch_source_attributes(m) | (t->read_only ? MOUNT_ATTR_RDONLY : 0));
+
+	if (r < 0)
+		return launch_step_fail(e, -r, "Linux 5.14 or later and CAP_SYS_ADMIN are needed.",
+					"A mount of %s cannot be made: %s.", path, strerror(-r));
+	return 0;
 }
 
 int launch_source_clone(struct launch *l, struct error *e)
 {
-	for (uint32_t i = 0; i < l->plan.n_mounts; i++) {
-		const struct plan_mount *m = &l->plan.mounts[i];
-		int r;
+	int r = 0;
 
-		if (m->type != PLAN_MOUNT_BIND || l->trees[i].absent)
-			continue;
-		r = clone_tree(&l->trees[i].fd, l->trees[i].is_dir, attributes(m->flags));
-		if (r < 0)
-			return launch_step_fail(e, -r, "Linux 5.14 or later and CAP_SYS_ADMIN are needed.",
-						"A mount of %s cannot be made: %s.", m->source, strerror(-r));
+	for (uint32_t i = 0; i < l->plan.n_mounts && r == 0; i++) {
+		const struct plan_mount *m = &l->plan.mounts[i];
+
+		if ((m->type == PLAN_MOUNT_BIND || m->type == PLAN_MOUNT_DEVICE) && !l->trees[i].absent)
+			r = clone_source(&l->trees[i], m, m->source, e);
 	}
-	return 0;
+	for (size_t i = 0; i < l->n_matches && r == 0; i++)
+		r = clone_source(&l->matches[i].tree, &l->plan.mounts[l->matches[i].mount], l->matches[i].path, e);
+	return r;
 }
 
 static int scratch_folder(const struct launch *l, const struct plan_mount *m, uint32_t index)
@@ -218,7 +236,7 @@ static int scratch_folder(const struct launch *l, const struct plan_mount *m, ui
 	if (fchmod(fd, m->mode) < 0)
 		return -errno;
 	/* Read-only is for later, since mount points may have to be made in it. */
-	r = clone_tree(&fd, false, attributes(m->flags & ~(uint32_t)PLAN_READ_ONLY));
+	r = launch_source_clone_tree(&fd, false, launch_source_attributes(m) & ~(uint64_t)MOUNT_ATTR_RDONLY);
 	return r < 0 ? r : take_fd(&fd);
 }
 

@@ -13,7 +13,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define LAUNCH_SYS_DETACH 2 /* MNT_DETACH */
+#define LAUNCH_SYS_DETACH 2   /* MNT_DETACH */
+#define LAUNCH_SYS_NOFOLLOW 8 /* UMOUNT_NOFOLLOW */
 
 static inline int launch_sys_result(long r)
 {
@@ -40,6 +41,11 @@ static inline int launch_sys_fsopen(const char *type)
 static inline int launch_sys_fsconfig_string(int fs, const char *key, const char *value)
 {
 	return launch_sys_result(syscall(SYS_fsconfig, fs, FSCONFIG_SET_STRING, key, value, 0));
+}
+
+static inline int launch_sys_fsconfig_flag(int fs, const char *key)
+{
+	return launch_sys_result(syscall(SYS_fsconfig, fs, FSCONFIG_SET_FLAG, key, NULL, 0));
 }
 
 static inline int launch_sys_fsconfig_create(int fs)

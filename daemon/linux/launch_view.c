@@ -15,18 +15,18 @@
 #include "daemon/linux/launch_etc.h"
 #include "daemon/linux/launch_mount.h"
 #include "daemon/linux/launch_place.h"
+#include "daemon/linux/launch_protect.h"
 #include "daemon/linux/launch_sys.h"
 
-/* Own mounts and special file systems that one mount of a plan can stand for: /dev has a tmpfs, shm and devpts. */
-#define PER_MOUNT 3
+/* Special file systems that one mount of a plan can stand for. */
+#define PER_MOUNT 2
 /* Folders, links and empty mount points: a few KiB for thousands of them. */
 #define ROOT_SIZE (16U << 20)
 
 int launch_view_proc(struct launch *l, struct error *e)
 {
-	l->own = calloc((l->plan.n_mounts + 1) * PER_MOUNT, sizeof(*l->own));
 	l->special_devices = calloc((l->plan.n_mounts + 1) * PER_MOUNT, sizeof(*l->special_devices));
-	if (!l->own || !l->special_devices)
+	if (!l->special_devices)
 		return -ENOMEM;
 	l->proc_fd = launch_mount_proc(l->context->net_gid);
 	return l->proc_fd < 0 ? l->proc_fd : 0;
@@ -68,17 +68,22 @@ int launch_view_special(struct launch *l, int mount)
 	return 0;
 }
 
-static int attach(struct launch *l, const struct plan_mount *m, int mount, bool is_dir, struct error *e)
+static int attach_at(struct launch *l, const char *target, int mount, bool is_dir, struct error *e)
 {
-	_cleanup_close_ int place = launch_place_open(l, m->target, is_dir, e);
+	_cleanup_close_ int place = launch_place_open(l, target, is_dir, e);
 	int r;
 
 	if (place < 0)
 		return place;
 	r = launch_sys_move_mount(mount, place);
 	if (r < 0)
-		return launch_step_fail(e, -r, NULL, "%s cannot be mounted: %s.", m->target, strerror(-r));
+		return launch_step_fail(e, -r, NULL, "%s cannot be mounted: %s.", target, strerror(-r));
 	return 0;
+}
+
+static int attach(struct launch *l, const struct plan_mount *m, int mount, bool is_dir, struct error *e)
+{
+	return attach_at(l, m->target, mount, is_dir, e);
 }
 
 /* What was opened is not at its path any more. */
@@ -104,8 +109,10 @@ static int mount_tree(struct launch *l, const struct plan_mount *m, struct launc
 	if (t->absent)
 		return 0;
 	r = attach(l, m, t->fd, t->is_dir, &why);
-	if (r < 0 && m->flags & PLAN_OPTIONAL && has_vanished(t->fd, m->source))
+	if (r < 0 && m->flags & PLAN_OPTIONAL && has_vanished(t->fd, m->source)) {
+		t->absent = true;
 		return 0;
+	}
 	if (r < 0)
 		*e = why;
 	return r;
@@ -193,9 +200,38 @@ static int make_link(struct launch *l, const struct plan_mount *m, struct launch
 	return 0;
 }
 
-static int not_yet(struct launch *l, const struct plan_mount *m, struct launch_tree *t, struct error *e)
+/* In the order of their paths: parents first. What the plan has mounted below one of them stays on top. */
+static int mount_matches(struct launch *l, const struct plan_mount *m, struct launch_tree *t, struct error *e)
 {
-	return -EOPNOTSUPP;
+	for (size_t i = 0; i < l->n_matches; i++) {
+		struct launch_match *match = &l->matches[i];
+		struct launch_deeper deeper;
+		int r;
+
+		if (&l->plan.mounts[match->mount] != m)
+			continue;
+		r = launch_protect_lift(l, match->path, &deeper, e);
+		if (r == 0)
+			r = attach_at(l, match->path, match->tree.fd, match->tree.is_dir, e);
+		if (r == 0)
+			r = launch_protect_put_back(l, &deeper, e);
+		launch_protect_deeper_done(&deeper);
+		if (r < 0)
+			return r;
+		match->tree.fd = fd_close(match->tree.fd);
+		match->tree.attached = true;
+	}
+	return 0;
+}
+
+static int cover(struct launch *l, const struct plan_mount *m, struct launch_tree *t, struct error *e)
+{
+	return launch_protect_path(l, m->target, LAUNCH_COVER, e);
+}
+
+static int lock(struct launch *l, const struct plan_mount *m, struct launch_tree *t, struct error *e)
+{
+	return launch_protect_path(l, m->target, m->flags & PLAN_READ_ONLY ? LAUNCH_LOCK_READ_ONLY : LAUNCH_LOCK, e);
 }
 
 static int (*const kinds[])(struct launch *, const struct plan_mount *, struct launch_tree *, struct error *) = {
@@ -208,11 +244,11 @@ static int (*const kinds[])(struct launch *, const struct plan_mount *, struct l
 	[PLAN_MOUNT_SCRATCH] = mount_scratch,
 	[PLAN_MAKE_DIR] = make_dir,
 	[PLAN_MAKE_LINK] = make_link,
-	[PLAN_MOUNT_OVERLAY] = not_yet,
-	[PLAN_MOUNT_DEVICE] = not_yet,
-	[PLAN_MOUNT_MATCHES] = not_yet,
-	[PLAN_COVER] = not_yet,
-	[PLAN_LOCK] = not_yet,
+	[PLAN_MOUNT_OVERLAY] = mount_tree,
+	[PLAN_MOUNT_DEVICE] = mount_tree,
+	[PLAN_MOUNT_MATCHES] = mount_matches,
+	[PLAN_COVER] = cover,
+	[PLAN_LOCK] = lock,
 };
 _Static_assert(ARRAY_SIZE(kinds) == PLAN_MOUNT_TYPE_END, "one function a type");
 
@@ -226,6 +262,7 @@ int launch_view_mounts(struct launch *l, struct error *e)
 			return launch_step_fail(e, -r, NULL, "%s cannot be made in the view: %s.", m->target,
 						strerror(-r));
 		l->trees[i].fd = fd_close(l->trees[i].fd);
+		l->trees[i].attached = !l->trees[i].absent;
 	}
 	return 0;
 }

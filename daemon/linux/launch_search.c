@@ -1,0 +1,352 @@
+#include "daemon/linux/launch_search.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+
+#include "base/fd.h"
+#include "base/limits.h"
+#include "daemon/launch/launch_step.h"
+#include "daemon/linux/launch_caller.h"
+#include "daemon/linux/launch_protect.h"
+#include "daemon/linux/launch_source.h"
+#include "daemon/linux/launch_sys.h"
+#include "daemon/linux/launch_target.h"
+#include "view/path_rules.h"
+#include "view/path_token.h"
+
+/* Entries that one call brings: a page of them costs as much as a single one. */
+#define ENTRIES_SIZE (64U << 10)
+
+/* What getdents64 fills in. */
+struct entry {
+	uint64_t inode;
+	int64_t offset;
+	uint16_t length;
+	uint8_t type;
+	char name[];
+};
+
+/* A folder whose entries are to be looked at. */
+struct folder {
+	struct folder *next;
+	enum path_access access;
+	bool by_link; /* a symlink that stands for a folder (.git) */
+	char path[];
+};
+
+struct search {
+	struct launch *l;
+	struct folder *first;
+	struct folder **last;
+	size_t n_entries;
+	size_t n_made;
+	size_t limit;
+	bool full; /* a bound was reached */
+	char path[LIMIT_PATH];
+	char buffer[ENTRIES_SIZE] __attribute__((aligned(8)));
+};
+
+static int add_folder(struct search *s, const char *path, enum path_access access, bool by_link)
+{
+	size_t size = strlen(path) + 1;
+	struct folder *f = malloc(sizeof(*f) + size);
+
+	if (!f)
+		return -ENOMEM;
+	*f = (struct folder){ .access = access, .by_link = by_link };
+	memcpy(f->path, path, size);
+	*s->last = f;
+	s->last = &f->next;
+	return 0;
+}
+
+static struct folder *take_folder(struct search *s)
+{
+	struct folder *f = s->first;
+
+	s->first = f->next;
+	if (!s->first)
+		s->last = &s->first;
+	return f;
+}
+
+/* What cannot be read counts as a file with a secret: its owner can make it readable later. */
+static bool has_token(const struct launch *l, const char *path)
+{
+	_cleanup_close_ int fd = launch_caller_open(l->context, l->root_fd, path,
+						    O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, RESOLVE_IN_ROOT);
+	_cleanup_free_ char *head = malloc(PATH_TOKEN_HEAD);
+	struct stat st;
+	ssize_t n;
+
+	if (fd < 0 || !head || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return true;
+	n = fd_read_full(fd, head, PATH_TOKEN_HEAD);
+	return n < 0 || path_token_found(head, (size_t)n, st.st_size <= n);
+}
+
+/* What a name leads to: the kind by which rules are asked. 1 = nothing. */
+static int kind_of(const struct search *s, const char *path, enum path_kind *ret)
+{
+	_cleanup_close_ int fd =
+		launch_caller_open(s->l->context, s->l->root_fd, path, O_PATH | O_CLOEXEC, RESOLVE_IN_ROOT);
+	struct stat st;
+
+	if (fd == -ENOENT || fd == -ENOTDIR || fd == -ELOOP)
+		return 1;
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return fd < 0 ? fd : -errno;
+	*ret = S_ISDIR(st.st_mode) ? PATH_FOLDER : PATH_FILE;
+	return 0;
+}
+
+static void decide(const struct search *s, const char *path, enum path_kind kind, struct path_verdict *v)
+{
+	const struct path_rules *rules = s->l->rules;
+
+	path_rules_decide(rules, path, kind, v);
+	if (kind != PATH_FILE || v->access != PATH_DENIED ||
+	    !(path_rules_get(rules, v->read_rule)->flags & PATH_RULE_IF_TOKEN) || has_token(s->l, path))
+		return;
+	path_rules_decide(rules, path, PATH_FILE_WITHOUT_TOKEN, v);
+}
+
+static bool is_writable(enum path_access access)
+{
+	return access == PATH_WRITABLE || access == PATH_OVERLAID;
+}
+
+/* What is to be done to a thing in surroundings of that access; -1 = nothing. */
+static int protection_of(const struct path_verdict *v, enum path_access around)
+{
+	if (v->access == PATH_DENIED)
+		return LAUNCH_COVER;
+	if (!is_writable(around))
+		return -1;
+	/* A layer of its own for a single name cannot be had here: it is not written to, then. */
+	if (v->access == PATH_READABLE || (v->access == PATH_OVERLAID && around == PATH_WRITABLE))
+		return LAUNCH_LOCK_READ_ONLY;
+	return v->keep ? LAUNCH_LOCK : -1;
+}
+
+static int protect(struct search *s, const char *path, int how, struct error *e)
+{
+	struct launch *l = s->l;
+
+	if (how < 0)
+		return 0;
+	if (s->n_made++ >= LIMIT_COVERS) {
+		s->full = true;
+		return 0;
+	}
+	return launch_protect_path(l, path, (enum launch_protection)how, e);
+}
+
+/* Git's store of contents: many files, whose names say nothing. */
+static bool is_object_store(const struct folder *f, const char *name)
+{
+	const char *git = strstr(f->path, "/.git");
+
+	return strcmp(name, "objects") == 0 && git && (git[5] == '\0' || git[5] == '/');
+}
+
+static enum path_kind kind_of_type(unsigned type)
+{
+	return type == DT_DIR ? PATH_FOLDER : PATH_FILE;
+}
+
+/* s->path is the entry's. */
+static int look_at_entry(struct search *s, const struct folder *f, unsigned type, struct error *e)
+{
+	enum path_kind kind = kind_of_type(type);
+	struct path_verdict v;
+	int how, r;
+
+	/* Whether the rules care at all is asked before anything is opened. */
+	path_rules_decide(s->l->rules, s->path, kind, &v);
+	how = protection_of(&v, f->access);
+	if (type == DT_LNK || type == DT_UNKNOWN || how >= 0) {
+		struct path_verdict as_folder = v;
+
+		if (type == DT_LNK && how < 0) {
+			path_rules_decide(s->l->rules, s->path, PATH_FOLDER, &as_folder);
+			how = protection_of(&as_folder, f->access);
+		}
+		if (how < 0 && type != DT_UNKNOWN)
+			return 0;
+		r = kind_of(s, s->path, &kind);
+		if (r != 0)
+			return r < 0 ? r : 0;
+		decide(s, s->path, kind, &v);
+		how = protection_of(&v, f->access);
+	}
+	r = protect(s, s->path, how, e);
+	if (r < 0 || kind != PATH_FOLDER || v.access == PATH_DENIED || !path_rules_concern_below(s->l->rules, s->path))
+		return r;
+	if (type == DT_LNK && (f->by_link || how < 0))
+		return 0;
+	return add_folder(s, s->path, v.access == PATH_ABSENT ? f->access : v.access, type == DT_LNK);
+}
+
+/* Where opens are not refused later, all must be seen now. */
+static bool must_see_all(const struct launch *l)
+{
+	return !l->late_guard && !(l->plan.flags & PLAN_DEGRADED);
+}
+
+static int skip(struct search *s, const char *folder, int err, struct error *e)
+{
+	s->l->n_not_searched++;
+	if (!must_see_all(s->l))
+		return 0;
+	return launch_step_fail(e, err, NULL, "%s cannot be searched for what the rules protect: %s.", folder,
+				strerror(err));
+}
+
+static int look_at(struct search *s, const struct folder *f, const char *name, unsigned type, struct error *e)
+{
+	int n;
+
+	if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+		return 0;
+	if (++s->n_entries > s->limit) {
+		s->full = true;
+		return 0;
+	}
+	n = snprintf(s->path, sizeof(s->path), "%s/%s", f->path[1] ? f->path : "", name);
+	if (n >= (int)sizeof(s->path)) {
+		/* Longer than what any call takes; reached by relative names only. */
+		return skip(s, f->path, ENAMETOOLONG, e);
+	}
+	if (is_object_store(f, name))
+		return 0;
+	/* Grants are looked at by themselves; other mounts of the plan are nobody's files. */
+	if (s->l->n_targets > 0) {
+		const struct launch_target *t = launch_target_at(s->l, s->path);
+
+		if (t && t->tree->attached && launch_target_is_mount(t))
+			return 0;
+	}
+	return look_at_entry(s, f, type, e);
+}
+
+static int open_folder(const struct search *s, const struct folder *f)
+{
+	_cleanup_close_ int fd =
+		launch_caller_open(s->l->context, s->l->root_fd, f->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC,
+				   RESOLVE_IN_ROOT | (f->by_link ? 0 : RESOLVE_NO_SYMLINKS));
+	struct statfs fs;
+
+	if (fd < 0)
+		return fd;
+	if (fstatfs(fd, &fs) < 0)
+		return -errno;
+	/* Of the kernel's: covered by a later step. */
+	return launch_source_is_special((uint64_t)fs.f_type) ? -ENOENT : take_fd(&fd);
+}
+
+static int read_folder(struct search *s, const struct folder *f, struct error *e)
+{
+	_cleanup_close_ int fd = open_folder(s, f);
+	long n = 0;
+	int r = 0;
+
+	/* Gone, or swapped for something else, meanwhile. */
+	if (fd == -ENOENT || fd == -ENOTDIR || fd == -ELOOP)
+		return 0;
+	if (fd < 0)
+		return skip(s, f->path, -fd, e);
+	while (r == 0 && !s->full && (n = syscall(SYS_getdents64, fd, s->buffer, sizeof(s->buffer))) > 0)
+		for (long at = 0; at < n && r == 0 && !s->full;) {
+			const struct entry *entry = (const struct entry *)(s->buffer + at);
+
+			r = look_at(s, f, entry->name, entry->type, e);
+			at += entry->length;
+		}
+	/* A folder that is removed while it is read has no entries. */
+	return r < 0 || n >= 0 || errno == ENOENT ? r : -errno;
+}
+
+/* The access of a grant that no rule is about is that of its mount. */
+static enum path_access access_of(const struct launch_target *t)
+{
+	if (t->mount->flags & PLAN_READ_ONLY || t->tree->read_only)
+		return PATH_READABLE;
+	return t->mount->type == PLAN_MOUNT_OVERLAY ? PATH_OVERLAID : PATH_WRITABLE;
+}
+
+static int add_grant(struct search *s, const struct launch_target *t, struct error *e)
+{
+	enum path_access around = access_of(t);
+	struct path_verdict v;
+	int r;
+
+	decide(s, t->path, t->tree->is_dir ? PATH_FOLDER : PATH_FILE, &v);
+	if (v.access == PATH_DENIED || (v.access == PATH_READABLE && is_writable(around))) {
+		r = protect(s, t->path, protection_of(&v, around), e);
+		if (r < 0 || v.access == PATH_DENIED)
+			return r;
+	}
+	if (!t->tree->is_dir || !path_rules_concern_below(s->l->rules, t->path))
+		return 0;
+	return add_folder(s, t->path, v.access == PATH_ABSENT ? around : v.access, false);
+}
+
+/* The project first: it is what the session is about. */
+static int add_grants(struct search *s, bool project, struct error *e)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < s->l->n_targets && r == 0; i++) {
+		const struct launch_target *t = &s->l->targets[i];
+
+		if (t->tree->attached && t->mount->flags & PLAN_GRANT &&
+		    project == ((t->mount->flags & PLAN_PROJECT) != 0))
+			r = add_grant(s, t, e);
+	}
+	return r;
+}
+
+static int search_all(struct search *s, struct error *e)
+{
+	int r = add_grants(s, true, e);
+
+	if (r == 0)
+		r = add_grants(s, false, e);
+	while (s->first && r == 0 && !s->full) {
+		_cleanup_free_ struct folder *f = take_folder(s);
+
+		r = read_folder(s, f, e);
+	}
+	/* The one in which it ended. */
+	s->l->n_not_searched += s->full;
+	while (s->first) {
+		free(take_folder(s));
+		s->l->n_not_searched++;
+	}
+	return r;
+}
+
+int launch_search(struct launch *l, struct error *e)
+{
+	_cleanup_free_ struct search *s = malloc(sizeof(*s));
+	int r;
+
+	if (!s)
+		return -ENOMEM;
+	if (!l->rules)
+		return 0;
+	*s = (struct search){ .l = l };
+	s->limit = l->late_guard ? LIMIT_SEARCH_GUARDED : LIMIT_SEARCH;
+	s->last = &s->first;
+	r = search_all(s, e);
+	if (r < 0 || !s->full || !must_see_all(l))
+		return r;
+	return launch_step_fail(
+		e, E2BIG, "Deny whole folders instead of single files, allow less, or leave process.nesting off.",
+		"More than %d files, or %d that the rules protect, are granted: they cannot all be found.",
+		LIMIT_SEARCH, LIMIT_COVERS);
+}
