@@ -20,6 +20,8 @@
 void plan_built_done(struct plan_built *b)
 {
 	free(b->mounts);
+	free(b->plan_rules);
+	policy_rules_done(&b->rules);
 	string_list_done(&b->texts);
 	string_list_done(&b->argv);
 	string_list_done(&b->envp);
@@ -74,6 +76,10 @@ static void build_flags(const struct plan_input *in, struct plan_built *b)
 {
 	if (in->policy->nesting)
 		b->plan.flags |= PLAN_NESTING;
+	if (in->policy->late_required.on)
+		b->plan.flags |= PLAN_LATE_REQUIRED;
+	if (in->policy->degraded.on)
+		b->plan.flags |= PLAN_DEGRADED;
 	if (!in->run->has_terminal)
 		return;
 	b->plan.flags |= PLAN_PTY;

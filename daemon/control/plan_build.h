@@ -10,6 +10,7 @@
 #include "daemon/control/view_probe.h"
 #include "daemon/wire/plan.h"
 #include "policy/policy.h"
+#include "policy/policy_rules.h"
 #include "proto/schema.h"
 
 struct plan_input {
@@ -25,6 +26,8 @@ struct plan_built {
 	struct plan plan;
 	struct plan_mount *mounts;
 	size_t room;
+	struct policy_rules rules;    /* of the policy: what they come from */
+	struct path_rule *plan_rules; /* the same, without known links */
 	struct string_list texts;
 	struct string_list argv;
 	struct string_list envp;

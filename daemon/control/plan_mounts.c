@@ -6,8 +6,10 @@
 
 #include "base/cleanup.h"
 #include "base/limits.h"
+#include "daemon/control/plan_places.h"
+#include "daemon/control/plan_rules.h"
+#include "daemon/control/view_links.h"
 #include "daemon/control/view_paths.h"
-#include "view/path_pattern.h"
 
 /* Sockets and small files live in XDG_RUNTIME_DIR; it is memory. */
 #define RUNTIME_SIZE (64ULL << 20)
@@ -17,8 +19,7 @@ static int no_memory(struct error *e)
 	return error_set(e, ERROR_INTERNAL, ENOMEM, "plan", NULL, "There is no memory left.");
 }
 
-/* source and target must live as long as the plan. */
-static int add(struct plan_built *b, const struct plan_mount *m, struct error *e)
+int plan_mounts_add(struct plan_built *b, const struct plan_mount *m, struct error *e)
 {
 	if (b->plan.n_mounts == LIMIT_PLAN_MOUNTS)
 		return error_set(e, ERROR_LIMIT, E2BIG, "filesystem rules", NULL,
@@ -63,12 +64,12 @@ static int add_roots(const struct plan_input *in, struct plan_built *b, struct e
 
 		if (!in->probe->roots[i].exists)
 			continue;
-		r = add(b,
-			&(struct plan_mount){ .type = is_link ? PLAN_MAKE_LINK : PLAN_MOUNT_BIND,
-					      .flags = is_link ? 0 : PLAN_READ_ONLY,
-					      .source = is_link ? in->probe->roots[i].link : path,
-					      .target = path },
-			e);
+		r = plan_mounts_add(b,
+				    &(struct plan_mount){ .type = is_link ? PLAN_MAKE_LINK : PLAN_MOUNT_BIND,
+							  .flags = is_link ? 0 : PLAN_READ_ONLY,
+							  .source = is_link ? in->probe->roots[i].link : path,
+							  .target = path },
+				    e);
 	}
 	return r;
 }
@@ -82,7 +83,7 @@ static int add_system(const struct plan_input *in, struct plan_built *b, struct 
 
 		if (m.type == PLAN_MOUNT_BIND)
 			m.source = m.target;
-		r = add(b, &m, e);
+		r = plan_mounts_add(b, &m, e);
 		if (r == 0 && i == 0)
 			r = add_roots(in, b, e);
 		if (r < 0)
@@ -92,7 +93,7 @@ static int add_system(const struct plan_input *in, struct plan_built *b, struct 
 }
 
 /* Empty folders of the caller's own: XDG_RUNTIME_DIR and HOME. Programs may run from HOME (~/.local/bin). */
-static int add_private(const struct plan_input *in, struct plan_built *b, struct error *e)
+static int add_private(const struct plan_input *in, const char *home, struct plan_built *b, struct error *e)
 {
 	const char *runtime = string_list_printf(&b->texts, "/run/user/%u", in->caller->uid);
 	struct plan_mount m = { .type = PLAN_MOUNT_TMPFS, .flags = PLAN_OWNED, .mode = 0700 };
@@ -102,96 +103,14 @@ static int add_private(const struct plan_input *in, struct plan_built *b, struct
 		return no_memory(e);
 	m.target = runtime;
 	m.size = RUNTIME_SIZE;
-	r = add(b, &m, e);
-	if (r < 0 || strcmp(in->caller->home, runtime) == 0)
+	r = plan_mounts_add(b, &m, e);
+	if (r < 0 || strcmp(home, runtime) == 0)
 		return r;
-	m.target = string_list_add(&b->texts, in->caller->home);
+	m.target = string_list_add(&b->texts, home);
 	m.size = 0;
 	if (!m.target)
 		return no_memory(e);
-	return add(b, &m, e);
-}
-
-struct rule {
-	const char *path;
-	bool write;
-};
-
-/* Parents before children, since a later mount covers an earlier one; of the same path, write wins. */
-static int compare_rules(const void *a, const void *b)
-{
-	const struct rule *x = a, *y = b;
-	int r = strcmp(x->path, y->path);
-
-	return r ? r : (int)y->write - (int)x->write;
-}
-
-static int expand_rules(const struct plan_input *in, struct plan_built *b, const struct policy_list *list, bool write,
-			struct rule *rules, size_t *n, struct error *e)
-{
-	for (size_t i = 0; i < list->count; i++) {
-		char pattern[LIMIT_PATH], path[LIMIT_PATH];
-		int r;
-
-		r = policy_path_expand(list->items[i].text, in->caller->home, in->run->cwd, pattern, sizeof(pattern),
-				       e);
-		if (r == 0 && path_pattern_unescape(pattern, path, sizeof(path)) < 0)
-			r = error_set(e, ERROR_POLICY, EINVAL, "filesystem rules",
-				      "Name the folder that holds the files.", "A rule that allows is a pattern.");
-		if (r == 0)
-			r = view_rule_check(path, e);
-		if (r < 0)
-			return r;
-		rules[*n].path = string_list_add(&b->texts, path);
-		rules[*n].write = write;
-		if (!rules[(*n)++].path)
-			return no_memory(e);
-	}
-	return 0;
-}
-
-static int add_rules(struct plan_built *b, const struct rule *rules, size_t n, struct error *e)
-{
-	for (size_t i = 0; i < n; i++) {
-		int r;
-
-		if (i > 0 && strcmp(rules[i].path, rules[i - 1].path) == 0)
-			continue;
-		r = add(b,
-			&(struct plan_mount){ .type = PLAN_MOUNT_BIND,
-					      .flags = PLAN_FOLLOW | PLAN_OPTIONAL |
-						       (rules[i].write ? 0 : PLAN_READ_ONLY),
-					      .source = rules[i].path,
-					      .target = rules[i].path },
-			e);
-		if (r < 0)
-			return r;
-	}
-	return 0;
-}
-
-/* An allowWrite rule that covers the project names it on purpose. */
-static bool is_named(const struct rule *rules, size_t n, const char *path)
-{
-	for (size_t i = 0; i < n; i++)
-		if (rules[i].write && view_path_is_within(path, rules[i].path))
-			return true;
-	return false;
-}
-
-static int add_project(const struct plan_input *in, struct plan_built *b, const struct rule *rules, size_t n,
-		       struct error *e)
-{
-	int r = view_project_check(in->run->cwd, in->caller->home, is_named(rules, n, in->run->cwd), e);
-
-	if (r < 0)
-		return r;
-	return add(b,
-		   &(struct plan_mount){ .type = PLAN_MOUNT_BIND,
-					 .flags = PLAN_PROJECT,
-					 .source = in->run->cwd,
-					 .target = in->run->cwd },
-		   e);
+	return plan_mounts_add(b, &m, e);
 }
 
 /* A link goes only where the view has memory of its own, and where it hides nothing. */
@@ -225,10 +144,11 @@ static int add_links(const struct plan_input *in, struct plan_built *b, bool *re
 			all = false;
 			continue;
 		}
-		r = add(b,
-			&(struct plan_mount){
-				.type = PLAN_MAKE_LINK, .source = links[i].target, .target = links[i].path },
-			e);
+		r = plan_mounts_add(b,
+				    &(struct plan_mount){ .type = PLAN_MAKE_LINK,
+							  .source = links[i].target,
+							  .target = links[i].path },
+				    e);
 		if (r < 0)
 			return r;
 	}
@@ -238,27 +158,23 @@ static int add_links(const struct plan_input *in, struct plan_built *b, bool *re
 
 int plan_mounts_build(const struct plan_input *in, struct plan_built *built, bool *ret_links_made, struct error *e)
 {
-	const struct policy *p = in->policy;
-	_cleanup_free_ struct rule *rules = NULL;
-	size_t n = 0;
-	int r;
+	_cleanup_view_links_ struct view_links links = VIEW_LINKS_INIT;
+	_cleanup_plan_rules_ struct plan_rules rules = PLAN_RULES_INIT;
+	int r = view_project_check(in->run->cwd, in->caller->home, true, e);
 
-	rules = calloc(p->allow_read.count + p->allow_write.count + 1, sizeof(*rules));
-	if (!rules)
-		return no_memory(e);
-	r = expand_rules(in, built, &p->allow_read, false, rules, &n, e);
-	if (r == 0)
-		r = expand_rules(in, built, &p->allow_write, true, rules, &n, e);
 	if (r < 0)
 		return r;
-	qsort(rules, n, sizeof(*rules), compare_rules);
-	r = add_system(in, built, e);
+	if (view_links_build(in->probe, &in->run->links, in->run->cwd, &links) < 0)
+		return no_memory(e);
+	r = plan_rules_build(in, &links, built, &rules, e);
 	if (r == 0)
-		r = add_private(in, built, e);
+		r = view_project_check(in->run->cwd, rules.home, plan_rules_name(&rules, in->run->cwd), e);
 	if (r == 0)
-		r = add_rules(built, rules, n, e);
+		r = add_system(in, built, e);
 	if (r == 0)
-		r = add_project(in, built, rules, n, e);
+		r = add_private(in, rules.home, built, e);
+	if (r == 0)
+		r = plan_places_build(in, &rules, built, e);
 	if (r == 0)
 		r = add_links(in, built, ret_links_made, e);
 	return r;

@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "daemon/wire/plan.h"
+#include "view/path_pattern.h"
 
 /* The kernel's own trees, made fresh for every view: nothing of the host's may be laid over or out of them. */
 static const char *const kernel_trees[] = { "/proc", "/sys", "/dev" };
@@ -21,6 +22,26 @@ static const char *const system_trees[] = {
  * engines, isod itself. A folder that holds them all cannot be handed out; single paths below can be named.
  */
 static const char *const socket_folders[] = { "/run", "/var/run", "/run/user", "/var/run/user" };
+
+/* Whoever reaches one of these makes containers with any folder of the machine in them. */
+static const char *const engine_places[] = {
+	"/run/docker.sock",
+	"/run/docker",
+	"/run/containerd",
+	"/run/podman",
+	"/run/crio",
+	"/run/buildkit",
+	"/run/lxd",
+	"/run/incus",
+	"/run/libvirt",
+	"/var/lib/lxd/unix.socket",
+	"/var/lib/incus/unix.socket",
+	"/var/snap/lxd/common/lxd/unix.socket",
+};
+
+/* The same wherever they lie: /run/user/UID/podman/podman.sock, ~/.docker/run/docker.sock. */
+static const char *const engine_names[] = { "docker.sock", "podman.sock", "containerd.sock", "crio.sock",
+					    "buildkitd.sock" };
 
 static const char *const broad_folders[] = { "/tmp", "/var/tmp", "/var", "/opt", "/home" };
 
@@ -72,6 +93,32 @@ bool view_home_is_usable(const char *home)
 	       !is_any(home, socket_folders, ARRAY_SIZE(socket_folders)) && !is_runtime_folder(home);
 }
 
+bool view_path_is_kernels(const char *path)
+{
+	return is_within_any(path, kernel_trees, ARRAY_SIZE(kernel_trees));
+}
+
+/* /var/run is /run. */
+static const char *without_var(const char *path)
+{
+	return view_path_is_within(path, "/var/run") ? path + strlen("/var") : path;
+}
+
+static bool is_engine(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return is_within_any(without_var(path), engine_places, ARRAY_SIZE(engine_places)) ||
+	       (slash && is_any(slash + 1, engine_names, ARRAY_SIZE(engine_names)));
+}
+
+static int refuse_engine(const char *path, struct error *e)
+{
+	return error_set(e, ERROR_POLICY, EPERM, "filesystem rule",
+			 "Take the rule out, and start containers outside of the sandbox.",
+			 "%s cannot be handed out: whoever reaches a container engine is root of this machine.", path);
+}
+
 int view_rule_check(const char *path, struct error *e)
 {
 	static const char step[] = "filesystem rule";
@@ -82,7 +129,7 @@ int view_rule_check(const char *path, struct error *e)
 	if (strcmp(path, "/") == 0)
 		return error_set(e, ERROR_POLICY, EPERM, step, "Name the folders that are needed.",
 				 "A rule for / would hand out the whole machine.");
-	if (is_within_any(path, kernel_trees, ARRAY_SIZE(kernel_trees)))
+	if (view_path_is_kernels(path))
 		return error_set(e, ERROR_POLICY, EPERM, step, "Take the rule out.",
 				 "%s cannot be handed out: every sandbox has a /proc, /sys and /dev of its own.", path);
 	if (view_path_is_within(path, "/run/isod") || view_path_is_within(path, "/var/run/isod"))
@@ -95,6 +142,29 @@ int view_rule_check(const char *path, struct error *e)
 			"%s cannot be handed out as a whole: it holds sockets of services that act outside the "
 			"sandbox.",
 			path);
+	return is_engine(path) ? refuse_engine(path, e) : 0;
+}
+
+static bool matches_any(const char *pattern, const char *const *paths, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (path_pattern_depth(pattern, paths[i]) > 0)
+			return true;
+	return false;
+}
+
+int view_pattern_check(const char *pattern, const char *base, struct error *e)
+{
+	int r = view_rule_check(base, e);
+
+	if (r < 0)
+		return r;
+	if (matches_any(pattern, engine_places, ARRAY_SIZE(engine_places)) ||
+	    matches_any(pattern, (const char *const[]){ "/var/run/docker.sock" }, 1))
+		return refuse_engine(pattern, e);
+	if (matches_any(pattern, socket_folders, ARRAY_SIZE(socket_folders)))
+		return error_set(e, ERROR_POLICY, EPERM, "filesystem rule", "Name the one file in it that is needed.",
+				 "%s would hand out folders that hold sockets of services.", pattern);
 	return 0;
 }
 
@@ -108,7 +178,7 @@ int view_project_check(const char *path, const char *home, bool named, struct er
 	if (strcmp(path, "/") == 0)
 		return error_set(e, ERROR_REFUSED, EPERM, step, "Change to the folder of your project.",
 				 "The project folder would be /, that is the whole machine.");
-	if (is_within_any(path, kernel_trees, ARRAY_SIZE(kernel_trees)) || view_path_is_within(path, "/run/isod") ||
+	if (view_path_is_kernels(path) || view_path_is_within(path, "/run/isod") ||
 	    is_any(path, socket_folders, ARRAY_SIZE(socket_folders)) || is_runtime_folder(path) ||
 	    is_any(path, system_trees, ARRAY_SIZE(system_trees)))
 		return error_set(e, ERROR_REFUSED, EPERM, step, "Change to the folder of your project.",

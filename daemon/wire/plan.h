@@ -39,10 +39,10 @@ enum plan_mount_type {
 	PLAN_MOUNT_OVERLAY,
 	/* source = target: a path below /dev, or a pattern of such. Character devices that the caller can open. */
 	PLAN_MOUNT_DEVICE,
-	/* source: a pattern (view/path_pattern.h), target: the folder below which it is looked for, as the caller,
-	 * bounded. Each match that the caller can open is bound at its own path, unless the rules say otherwise for it;
-	 * shallower ones first. The same pattern may come again with a deeper target, after a mount that hides its
-	 * earlier matches. */
+	/* source: a pattern (view/path_pattern.h), target: the deepest folder that holds all its matches. Looked for as
+	 * the caller, bounded; each match that the caller can open is bound at its own path, unless the rules say
+	 * otherwise for it. Mounts of the plan, and other matches, that lie below a match stay on top of it; what the
+	 * plan mounts at its very path stands for it. */
 	PLAN_MOUNT_MATCHES,
 	/* target: if it is there, and the rules say so for what is there (a file or a folder, with a token or without),
 	 * it cannot be read any more; deeper mounts may follow. */

@@ -36,7 +36,15 @@ int plan_case_build(const struct plan_case *t, struct plan_built *ret, struct er
 	_cleanup_caller_ struct caller caller = CALLER_INIT;
 	static const char *const argv[] = { "claude", "-p", "two words", NULL };
 	struct run_parameters run = { .cwd = t->cwd, .pwd = t->pwd };
-	struct policy_input layer = { .layer = POLICY_COMMAND_LINE, .path = "", .text = t->policy };
+	static const char plain[] = "{\"sandbox\":{\"filesystem\":{\"toolchains\":false,\"caches\":false}}}";
+	const struct {
+		enum policy_layer_kind kind;
+		const char *path, *text;
+	} texts[] = { { POLICY_ADMINISTRATOR, "/etc/isod/policy.json", t->administrator },
+		      { POLICY_USER, "/user.json", t->toolchains ? NULL : plain },
+		      { POLICY_FILE, "/policy.json", t->policy } };
+	struct policy_input layers[ARRAY_SIZE(texts)];
+	size_t n_layers = 0;
 	struct policy policy = { 0 };
 	struct plan_input input = { .id = "0123456789ab",
 				    .caller = &caller,
@@ -63,9 +71,13 @@ int plan_case_build(const struct plan_case *t, struct plan_built *ret, struct er
 	run.umask = t->umask;
 	run.terminal = (struct schema_terminal){ 24, 80 };
 	assert_int_equal(caller_set(&caller, t->uid, t->uid, t->user, t->home, "/bin/bash"), 0);
-	if (t->policy)
-		layer.len = strlen(t->policy);
-	r = policy_load(&layer, t->policy ? 1 : 0, &policy, e);
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		if (texts[i].text)
+			layers[n_layers++] = (struct policy_input){ .layer = texts[i].kind,
+								    .path = texts[i].path,
+								    .text = texts[i].text,
+								    .len = strlen(texts[i].text) };
+	r = policy_load(layers, n_layers, &policy, e);
 	if (r == 0)
 		r = plan_build(&input, ret, e);
 	/* The plan's cwd and id are the request's, which outlives it here. */
@@ -76,11 +88,15 @@ int plan_case_build(const struct plan_case *t, struct plan_built *ret, struct er
 static void dump_mount(const struct plan_mount *m, struct buffer *ret)
 {
 	static const char *const types[] = {
-		[PLAN_MOUNT_BIND] = "bind",       [PLAN_MOUNT_TMPFS] = "tmpfs", [PLAN_MOUNT_PROC] = "proc",
-		[PLAN_MOUNT_DEV] = "dev",         [PLAN_MOUNT_SYS] = "sys",     [PLAN_MOUNT_ETC] = "etc",
-		[PLAN_MOUNT_SCRATCH] = "scratch", [PLAN_MAKE_DIR] = "dir",      [PLAN_MAKE_LINK] = "link",
+		[PLAN_MOUNT_BIND] = "bind",       [PLAN_MOUNT_TMPFS] = "tmpfs",   [PLAN_MOUNT_PROC] = "proc",
+		[PLAN_MOUNT_DEV] = "dev",         [PLAN_MOUNT_SYS] = "sys",       [PLAN_MOUNT_ETC] = "etc",
+		[PLAN_MOUNT_SCRATCH] = "scratch", [PLAN_MAKE_DIR] = "dir",        [PLAN_MAKE_LINK] = "link",
+		[PLAN_MOUNT_OVERLAY] = "overlay", [PLAN_MOUNT_DEVICE] = "device", [PLAN_MOUNT_MATCHES] = "matches",
+		[PLAN_COVER] = "cover",           [PLAN_LOCK] = "lock",
 	};
-	static const char *const flags[] = { "ro", "noexec", "follow", "optional", "owned", "project" };
+	static const char *const flags[] = {
+		"ro", "noexec", "follow", "optional", "owned", "project", "grant", "keep"
+	};
 
 	buffer_printf(ret, "%-7s %s", types[m->type], m->target);
 	if (m->source && (m->type == PLAN_MAKE_LINK || strcmp(m->source, m->target) != 0))
@@ -95,6 +111,17 @@ static void dump_mount(const struct plan_mount *m, struct buffer *ret)
 	buffer_append_string(ret, "\n");
 }
 
+/* Those of the built-in tables have tests of their own. */
+static void dump_rules(const struct plan *p, struct buffer *ret)
+{
+	static const char *const effects[] = { "",          "allow-read", "allow-write", "overlay",
+					       "deny-read", "deny-write", "exempt" };
+
+	for (uint32_t i = 0; i < p->n_rules; i++)
+		if (!(p->rules[i].flags & PATH_RULE_BUILT_IN))
+			buffer_printf(ret, "rule %s %s\n", effects[p->rules[i].effect], p->rules[i].pattern);
+}
+
 void plan_case_dump(const struct plan_built *b, struct buffer *ret)
 {
 	const struct plan *p = &b->plan;
@@ -106,6 +133,11 @@ void plan_case_dump(const struct plan_built *b, struct buffer *ret)
 		buffer_printf(ret, "pty %ux%u\n", p->columns, p->rows);
 	if (p->flags & PLAN_NESTING)
 		buffer_append_string(ret, "nesting\n");
+	if (p->flags & PLAN_LATE_REQUIRED)
+		buffer_append_string(ret, "late required\n");
+	if (p->flags & PLAN_DEGRADED)
+		buffer_append_string(ret, "degraded\n");
+	dump_rules(p, ret);
 	if (p->umask != 022)
 		buffer_printf(ret, "umask %03o\n", p->umask);
 	for (uint32_t i = 0; i < p->n_argv; i++)

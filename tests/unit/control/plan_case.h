@@ -9,7 +9,9 @@ struct plan_case {
 	uint32_t uid;
 	const char *user, *home; /* NULL: no entry in the user database */
 	const char *cwd, *pwd;
-	const char *policy; /* text of the command-line layer, NULL = none */
+	const char *administrator; /* text of the administrator's policy, NULL = none */
+	const char *policy;        /* of a policy file */
+	bool toolchains;           /* with the built-in grants of tool chains and caches */
 	struct schema_link links[4];
 	struct schema_variable env[8];
 	const char *named[4];

@@ -53,6 +53,58 @@ static const struct plan_case golden[] = {
 	  ALICE,
 	  .cwd = "/home/alice",
 	  .policy = "{\"sandbox\":{\"filesystem\":{\"allowWrite\":[\"~/.\"]}}}" },
+	{ .name = "settings-as-project", ALICE, .cwd = "/home/alice/.claude" },
+	/* Covers and locks below grants only; a deeper grant over a cover; /bin is /usr/bin. */
+	{ .name = "denials",
+	  ALICE,
+	  .cwd = "/home/alice/proj",
+	  .policy =
+		  "{\"sandbox\":{\"filesystem\":{\"denyRead\":[\"./secrets\",\"./a/b/key\",\"/bin/gh\",\"/etc/passwd\","
+		  "\"/mnt/x\",\"~/.ssh\",\"**/*.parquet\"],\"denyWrite\":[\"./ci\",\"./secrets/more\",\"/opt/x\"],"
+		  "\"allowRead\":[\"./secrets/public\",\"/usr/share/x\",\"/etc/ssl/private\",\"~/.ssh/config\"],"
+		  "\"allowWrite\":[\"./ci/cache\",\"/usr/local/x\"]}}}" },
+	{ .name = "overlay-project",
+	  ALICE,
+	  .cwd = "/home/alice/proj",
+	  .policy = "{\"sandbox\":{\"filesystem\":{\"overlayProject\":true,\"overlay\":[\"~/.m2\",\"./sub\",\"/data\"],"
+		    "\"allowWrite\":[\"./out\"],\"denyWrite\":[\"./ci\"],\"denyRead\":[\"/data/secret\"]}}}" },
+	/* The matches below a later mount are mounted again over it. */
+	{ .name = "wildcards",
+	  ALICE,
+	  .cwd = "/home/alice/proj",
+	  .policy = "{\"sandbox\":{\"filesystem\":{\"allowRead\":[\"~/.con*\",\"~/*/app/x?\",\"./**/public\"],"
+		    "\"allowWrite\":[\"~/.config/app\",\"/srv/data/[!a]*/out\"],\"denyRead\":[\"./secrets\",\"~/"
+		    ".config/k\"]}}}" },
+	{ .name = "devices",
+	  ALICE,
+	  .cwd = "/srv/p",
+	  .policy = "{\"sandbox\":{\"filesystem\":{\"devices\":[\"/dev/dri/renderD128\",\"/dev/nvidia*\"]}}}" },
+	/* Bytes that mean something in a pattern mean nothing in the name of a folder. */
+	{ .name = "glob-bytes",
+	  ALICE,
+	  .cwd = "/home/alice/p[1]*\\",
+	  .policy = "{\"sandbox\":{\"filesystem\":{\"denyRead\":[\"./x\",\"./\\\\*\",\"./*.key\"]}}}" },
+	/* A rule may be written in either spelling of HOME. */
+	{ .name = "home-is-a-link",
+	  ALICE,
+	  .cwd = "/var/home/alice/proj",
+	  .pwd = "/home/alice/proj",
+	  .links = { { "/home", "var/home" } },
+	  .policy = "{\"sandbox\":{\"filesystem\":{\"allowRead\":[\"~/a\",\"/home/alice/b\",\"/var/home/alice/c\",\"/"
+		    "home/*/d\"],"
+		    "\"denyRead\":[\"~/proj/secret\",\"/home/alice/proj/*.key\"]}}}" },
+	{ .name = "home-itself-is-a-link",
+	  ALICE,
+	  .cwd = "/data/alice/proj",
+	  .pwd = "/home/alice/proj",
+	  .links = { { "/home/alice", "/nas/alice" }, { "/nas", "data/." } },
+	  .policy = "{\"sandbox\":{\"filesystem\":{\"allowRead\":[\"~/a\"]}}}" },
+	{ .name = "late-and-degraded",
+	  ALICE,
+	  .cwd = "/srv/p",
+	  .administrator = "{\"degraded\":\"allow\"}",
+	  .policy = "{\"sandbox\":{\"filesystem\":{\"lateFiles\":\"require\",\"denyRead\":[\"/proc/cpuinfo\",\"/sys/*/"
+		    "x\"]}}}" },
 };
 
 static const struct {
@@ -92,6 +144,26 @@ static const struct {
 	RULE("/run/isod/isod.sock"),
 	RULE("/run/user/1000"),
 	RULE("/var/run"),
+	RULE("/run/docker.sock"),
+	RULE("/var/run/docker.sock"),
+	RULE("/run/user/1000/podman/podman.sock"),
+	RULE("/run/containerd/containerd.sock"),
+	RULE("/run/containerd"),
+	RULE("~/.docker/run/docker.sock"),
+	RULE("/run/*"),
+	RULE("/var/r*/docker.sock"),
+	RULE("/var/r*"),
+	RULE("/run/user/1000/*"),
+	RULE("/proc/*/fd"),
+	RULE("/run/isod/*"),
+#define DENY(path, text)                                                                                               \
+	{                                                                                                              \
+		{ ALICE, .cwd = "/srv/p", .policy = "{\"sandbox\":{\"filesystem\":{\"denyRead\":[\"" path "\"]}}}" },  \
+			ERROR_POLICY, text                                                                             \
+	}
+	DENY("/proc/cpuinfo", "cannot be enforced"),
+	DENY("/dev/*", "cannot be enforced"),
+	DENY("./", "denies reading the project folder"),
 	{ { ALICE, .cwd = "/srv/p", .env = { { "A B", "x" } } }, ERROR_INVALID, "Entry 0" },
 	{ { ALICE, .cwd = "/srv/p", .env = { { "A", "x" }, { "LANG", "x" }, { "LANG", "y" } } },
 	  ERROR_INVALID,
@@ -133,6 +205,21 @@ static void test_golden(void **state)
 		assert_int_equal(buffer_append(&text, "", 1), 0);
 		assert_string_equal(text.data, expected);
 	}
+}
+
+/* Where the rule stands is told with what is wrong with it. */
+static void test_blame(void **state)
+{
+	_cleanup_plan_built_ struct plan_built built = PLAN_BUILT_INIT;
+	struct error e = ERROR_INIT;
+	struct plan_case t = {
+		ALICE, .cwd = "/srv/p",
+		.policy = "{\"sandbox\":{\"filesystem\":{\n\"allowRead\":[\"/srv\",\n\"/run/docker.sock\"]}}}"
+	};
+
+	assert_true(plan_case_build(&t, &built, &e) < 0);
+	assert_string_equal(e.step, "/policy.json:3: sandbox.filesystem.allowRead");
+	assert_non_null(strstr(e.message, "/run/docker.sock"));
 }
 
 /* What is built is what isod-launch will accept. */
@@ -183,6 +270,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_golden),
+		cmocka_unit_test(test_blame),
 		cmocka_unit_test(test_plans_can_be_decoded),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_arguments_that_linux_does_not_take),
