@@ -38,7 +38,10 @@ enum path_rule_flags {
 	/* Holds only for a file whose first bytes show a secret (view/path_token.h): .npmrc is needed by npm, *.key is
 	 * an ending of many things. */
 	PATH_RULE_IF_TOKEN = 1 << 3,
-	PATH_RULE_FLAGS_ALL = (1 << 4) - 1
+	/* About what is there at the start: git makes such names itself (worktree add). A new one is reported, not
+	 * refused. */
+	PATH_RULE_EXISTING = 1 << 4,
+	PATH_RULE_FLAGS_ALL = (1 << 5) - 1
 };
 
 struct path_rule {
