@@ -51,11 +51,26 @@ static int read_record(const struct place *place, const char *id, struct layer_r
 	return 0;
 }
 
-static int write_record(int layer, const struct layer_record *record)
+/*
+ * Now, by the clock that stamps files: no change from here on has an earlier time, and on kernels with fine stamps none
+ * from before has a later one. The second stat sees a fine one because the first has asked for the coarse one.
+ */
+static int stamp(int fd, int64_t *ret)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0 || fchmod(fd, 0600) < 0 || fstat(fd, &st) < 0)
+		return -errno;
+	*ret = st.st_ctim.tv_sec * NS_PER_S + st.st_ctim.tv_nsec;
+	return 0;
+}
+
+static int write_record(int layer, struct layer_record *record)
 {
 	_cleanup_close_ int fd = openat(layer, RECORD, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	int r = fd < 0 ? -errno : stamp(fd, &record->started_ns);
 
-	return fd < 0 ? -errno : fd_write_full(fd, record, sizeof(*record));
+	return r < 0 ? r : fd_write_full(fd, record, sizeof(*record));
 }
 
 static DIR *open_all(const struct place *place)
@@ -128,15 +143,12 @@ static int make(const struct place *place, const char *id, uid_t uid, const char
 {
 	_cleanup_close_ int layer = -1;
 	_cleanup_free_ struct layer_record *record = calloc(1, sizeof(*record));
-	struct timespec now;
 	int r;
 
 	if (!record || strlen(project) >= sizeof(record->project))
 		return record ? -ENAMETOOLONG : -ENOMEM;
-	clock_gettime(CLOCK_REALTIME_COARSE, &now);
 	record->magic = LAYER_MAGIC;
 	record->uid = uid;
-	record->started_ns = now.tv_sec * NS_PER_S + now.tv_nsec;
 	memcpy(record->id, id, ISOD_ID_LEN);
 	memcpy(record->project, project, strlen(project));
 	if (mkdirat(place->layers, id, 0700) < 0)

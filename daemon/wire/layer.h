@@ -15,7 +15,8 @@ struct layer_record {
 	uint32_t uid;
 	uint32_t running; /* 0 on disk; in an answer: its session has not ended */
 	uint32_t reserved;
-	int64_t started_ns;       /* CLOCK_REALTIME_COARSE before anything ran: the clock of the files' ctime */
+	int64_t started_ns; /* before anything ran, by the clock of files: a file changed since has a ctime of this or
+			       later */
 	char id[ISOD_ID_LEN + 4]; /* of the session, terminated */
 	char project[LIMIT_PATH]; /* what the layer lies over: absolute, terminated */
 };
