@@ -72,7 +72,7 @@ char *policy_texts_user_path(const char *home, const char *config_home)
 	return n < 0 ? NULL : path;
 }
 
-static const char *home_directory(void)
+const char *policy_texts_home(void)
 {
 	const char *home = getenv("HOME");
 	const struct passwd *user;
@@ -85,7 +85,7 @@ static const char *home_directory(void)
 
 int policy_texts_collect(struct policy_texts *t, const struct option_list *files, struct error *e)
 {
-	_cleanup_free_ char *user = policy_texts_user_path(home_directory(), getenv("XDG_CONFIG_HOME"));
+	_cleanup_free_ char *user = policy_texts_user_path(policy_texts_home(), getenv("XDG_CONFIG_HOME"));
 	struct stat st;
 	int r = 0;
 

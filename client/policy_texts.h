@@ -33,6 +33,8 @@ void policy_texts_done(struct policy_texts *t);
 /* Where the user's policy lies: XDG_CONFIG_HOME counts only below HOME, so that a variable set by somebody else's
  * project does not replace it. Heap memory, or NULL. */
 char *policy_texts_user_path(const char *home, const char *config_home);
+/* HOME, or what the user database says; "/" where neither knows. */
+const char *policy_texts_home(void);
 
 /* The member "policies" of a request. */
 void policy_texts_write(const struct policy_texts *t, struct json_writer *w);

@@ -1,0 +1,347 @@
+#include "client/run_git.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "client/git_caller.h"
+#include "client/trust.h"
+#include "git/git_layout.h"
+#include "git/git_path.h"
+#include "git/git_values.h"
+
+struct look {
+	const char *project;
+	const struct policy *policy;
+	const struct run_environment *environment;
+	struct git_caller caller;
+	struct git_layout layout;
+	struct git_values values;
+	struct trust trust;
+	bool granted; /* the git folder outside of the project */
+	struct run_git_rules *rules;
+};
+
+/* Names that git runs out of a folder of hooks. */
+static const char *const hook_names[] = {
+	"applypatch-msg",     "commit-msg",
+	"fsmonitor-watchman", "post-applypatch",
+	"post-checkout",      "post-commit",
+	"post-index-change",  "post-merge",
+	"post-receive",       "post-rewrite",
+	"post-update",        "pre-applypatch",
+	"pre-auto-gc",        "pre-commit",
+	"pre-merge-commit",   "pre-push",
+	"pre-rebase",         "pre-receive",
+	"prepare-commit-msg", "proc-receive",
+	"push-to-checkout",   "reference-transaction",
+	"sendemail-validate", "update",
+};
+
+static bool is_on(const struct look *l, enum protect_group group)
+{
+	return l->policy->protect[group].on;
+}
+
+static bool is_visible(const struct look *l, const char *path)
+{
+	if (git_path_is_within(path, l->project))
+		return true;
+	return l->granted && (git_path_is_within(path, l->layout.common) ||
+			      (l->layout.above && git_path_is_within(path, l->layout.top)));
+}
+
+/* What the host runs out of a git folder, or is led away by. The built-in rules know these below ".git" only. */
+static void keep_repository(struct look *l, const char *git)
+{
+	if (is_on(l, PROTECT_GIT_HOOKS))
+		run_git_rules_add_below(l->rules, RUN_GIT_KEEP, git, "hooks");
+	if (!is_on(l, PROTECT_GIT_CONFIG))
+		return;
+	run_git_rules_add_below(l->rules, RUN_GIT_KEEP, git, "config");
+	run_git_rules_add_below(l->rules, RUN_GIT_KEEP, git, "config.worktree");
+	run_git_rules_add_below(l->rules, RUN_GIT_KEEP, git, "commondir");
+}
+
+/* The folders of other worktrees: their own HEAD, index and pointers. More than can be named: all but our own. */
+static void keep_worktrees(struct look *l)
+{
+	const struct git_layout *layout = &l->layout;
+
+	if (!is_on(l, PROTECT_GIT_CONFIG))
+		return;
+	if (layout->worktrees.more) {
+		run_git_rules_add_below(l->rules, RUN_GIT_KEEP, layout->common, "worktrees");
+		if (layout->kind == GIT_WORKTREE)
+			run_git_rules_add(l->rules, l->policy->overlay_project.on ? RUN_GIT_OVERLAY : RUN_GIT_WRITE,
+					  layout->git);
+		run_git_rules_note(l->rules, "git: there are more than %d worktrees, so none can be added inside",
+				   GIT_LAYOUT_FOLDERS);
+	}
+	for (size_t i = 0; !layout->worktrees.more && i < layout->worktrees.count; i++)
+		run_git_rules_add(l->rules, RUN_GIT_KEEP, layout->worktrees.items[i]);
+	if (layout->kind != GIT_WORKTREE)
+		return;
+	run_git_rules_add_below(l->rules, RUN_GIT_KEEP, layout->git, "commondir");
+	run_git_rules_add_below(l->rules, RUN_GIT_KEEP, layout->git, "gitdir");
+	run_git_rules_add_below(l->rules, RUN_GIT_KEEP, layout->git, "config.worktree");
+}
+
+static void keep_modules(struct look *l)
+{
+	const struct git_layout *layout = &l->layout;
+
+	for (size_t i = 0; i < layout->modules.count; i++)
+		if (is_visible(l, layout->modules.items[i]))
+			keep_repository(l, layout->modules.items[i]);
+	if (layout->modules.more)
+		run_git_rules_note(l->rules, "git: there are too many submodules to keep all their hooks read-only");
+}
+
+/* In the project's git folder or the one that was granted. A linked worktree has no business with the main one's
+ * modules. */
+static void keep(struct look *l)
+{
+	const struct git_layout *layout = &l->layout;
+
+	if (!is_visible(l, layout->common))
+		return;
+	if (strcmp(git_path_name(layout->common), ".git") != 0 || layout->kind != GIT_PLAIN)
+		keep_repository(l, layout->common);
+	keep_worktrees(l);
+	if (layout->kind == GIT_WORKTREE && is_on(l, PROTECT_GIT_CONFIG))
+		run_git_rules_add_below(l->rules, RUN_GIT_KEEP, layout->common, "modules");
+	keep_modules(l);
+}
+
+static bool is_trusted(const struct look *l)
+{
+	const struct git_layout *layout = &l->layout;
+
+	/* Of a separate git folder only the user says that it belongs here. */
+	return trust_has(&l->trust, layout->main, &layout->identity, layout->kind == GIT_SEPARATE ? layout->top : NULL);
+}
+
+static void grant(struct look *l)
+{
+	const struct git_layout *layout = &l->layout;
+
+	if (layout->refusal != GIT_ACCEPTED) {
+		run_git_rules_note(l->rules, "git: nothing is granted for the repository here: %s %s", layout->about,
+				   git_refusal_text(layout->refusal));
+		return;
+	}
+	if (!git_layout_reaches_out(layout, l->project))
+		return;
+	if (!is_trusted(l)) {
+		run_git_rules_note(
+			l->rules,
+			"git: it does not work inside, its folder %s is not in the project; \"isoctl trust\" lets "
+			"sessions use it",
+			layout->common);
+		return;
+	}
+	l->granted = true;
+	if (layout->above)
+		run_git_rules_add(l->rules, RUN_GIT_READ, layout->top);
+	if (!git_path_is_within(layout->common, l->project))
+		run_git_rules_add(l->rules, l->policy->overlay_project.on ? RUN_GIT_OVERLAY : RUN_GIT_WRITE,
+				  layout->common);
+}
+
+static void grant_alternates(struct look *l)
+{
+	for (size_t i = 0; i < l->layout.n_alternates; i++) {
+		const struct git_alternate *a = &l->layout.alternates[i];
+
+		if (is_visible(l, a->objects) || !is_visible(l, l->layout.common))
+			continue;
+		if (a->refusal != GIT_ACCEPTED)
+			run_git_rules_note(l->rules,
+					   "git: objects that the repository borrows are not there inside: %s %s",
+					   a->objects, git_refusal_text(a->refusal));
+		else if (trust_has(&l->trust, a->repository, &a->identity, NULL))
+			run_git_rules_add(l->rules, RUN_GIT_READ, a->objects);
+		else
+			run_git_rules_note(
+				l->rules,
+				"git: objects that the repository borrows are not there inside; \"isoctl trust "
+				"%s\" lets sessions read them",
+				a->repository);
+	}
+}
+
+/* The folder of hooks itself would be more than hooks: then the hooks in it, one by one. */
+static void keep_hooks(struct look *l, const char *path)
+{
+	if (!is_on(l, PROTECT_GIT_HOOKS) || !is_visible(l, path))
+		return;
+	if (!git_path_is_within(l->project, path) && !git_path_is_within(l->layout.git, path) &&
+	    !git_path_is_within(l->layout.common, path)) {
+		run_git_rules_add(l->rules, RUN_GIT_KEEP, path);
+		return;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(hook_names); i++)
+		run_git_rules_add_below(l->rules, RUN_GIT_KEEP, path, hook_names[i]);
+}
+
+/* Hooks that lie elsewhere run inside too, where the user's own configuration or a trusted one says so. */
+static void grant_hooks(struct look *l, const char *path, enum git_scope scope)
+{
+	_cleanup_close_ int fd = -1;
+	enum git_refusal r;
+
+	if (scope == GIT_SYSTEM)
+		return;
+	if (!is_visible(l, path)) {
+		if (scope != GIT_GLOBAL && !is_trusted(l)) {
+			run_git_rules_note(l->rules, "git: the hooks in %s do not run inside", path);
+			return;
+		}
+		r = git_folder_is_forbidden(path, &l->caller.user) ? GIT_FORBIDDEN_PLACE
+								   : git_folder_open(path, &l->caller.user, &fd);
+		if (r == GIT_ABSENT)
+			return;
+		if (r != GIT_ACCEPTED) {
+			run_git_rules_note(l->rules, "git: the hooks in %s do not run inside: it %s", path,
+					   git_refusal_text(r));
+			return;
+		}
+		run_git_rules_add(l->rules, RUN_GIT_READ, path);
+	}
+	if (scope == GIT_GLOBAL)
+		run_git_rules_set(l->rules, "core.hooksPath", path);
+}
+
+static void look_at_hooks(struct look *l)
+{
+	const struct git_values *v = &l->values;
+
+	for (size_t i = 0; i < v->n_hooks; i++) {
+		keep_hooks(l, v->hooks[i].path);
+		if (v->hooks[i].counts)
+			grant_hooks(l, v->hooks[i].path, v->hooks[i].scope);
+	}
+	if (v->bad || v->more_hooks)
+		run_git_rules_note(
+			l->rules,
+			"git: the configuration of the repository is not understood; folders of hooks that it "
+			"names may not be read-only");
+}
+
+/* What is ignored everywhere, so that status says inside what it says outside. */
+static void grant_excludes(struct look *l)
+{
+	char path[PATH_MAX];
+	struct stat st;
+	bool named = l->values.excludes[0] != '\0';
+
+	if (!l->caller.user.home)
+		return;
+	if (git_path_join(l->caller.user.home, ".config/git/ignore", path, sizeof(path)) < 0)
+		return;
+	if (named)
+		memcpy(path, l->values.excludes, sizeof(path));
+	if (lstat(path, &st) < 0 || !S_ISREG(st.st_mode) || st.st_uid != l->caller.user.uid)
+		return;
+	if (named && (git_folder_is_forbidden(path, &l->caller.user) || !git_path_is_within(path, l->caller.user.home)))
+		return;
+	if (!is_visible(l, path))
+		run_git_rules_add(l->rules, RUN_GIT_READ, path);
+	if (named)
+		run_git_rules_set(l->rules, "core.excludesFile", path);
+}
+
+/* The repository's and the machine's configuration are there inside; the user's is not. */
+static void pass_settings(struct look *l)
+{
+	const struct git_layout *layout = &l->layout;
+
+	for (size_t i = 0; i < l->values.count; i++) {
+		const struct git_value *v = &l->values.values[i];
+
+		if (v->is_set && v->is_plain && v->scope == GIT_GLOBAL)
+			run_git_rules_set(l->rules, v->name, v->value);
+	}
+	if (l->values.signs) {
+		run_git_rules_set(l->rules, "commit.gpgSign", "false");
+		run_git_rules_set(l->rules, "tag.gpgSign", "false");
+		run_git_rules_note(l->rules, "git: commits made inside are not signed, the keys stay outside");
+	}
+	/* A tree of another user's, as a whole: git would refuse it. Within the sandbox, what it runs does no harm. */
+	if (layout->kind != GIT_PLAIN || layout->above || layout->top_owner == l->caller.user.uid)
+		return;
+	if (layout->top_owner == layout->git_owner)
+		run_git_rules_set(l->rules, "safe.directory", layout->top);
+	else
+		run_git_rules_note(l->rules,
+				   "git: %s/.git does not belong to the owner of the folder, so git refuses it",
+				   layout->top);
+}
+
+/* Who sets git's variables himself is left alone. */
+static bool has_settings(const struct policy *p, const struct run_environment *environment)
+{
+	for (size_t i = 0; i < environment->n_variables; i++)
+		if (strncmp(environment->variables[i].name, "GIT_CONFIG", 10) == 0)
+			return true;
+	for (size_t i = 0; i < p->n_environment_set; i++)
+		if (strncmp(p->environment_set[i].name, "GIT_CONFIG", 10) == 0)
+			return true;
+	return false;
+}
+
+static int collect(struct look *l, struct error *e)
+{
+	struct error unread = ERROR_INIT;
+	char *file = trust_path();
+	int r = git_layout_find(l->project, &l->caller.user, &l->layout);
+
+	if (r == 0)
+		r = git_values_read(&l->caller.files, &l->layout, &l->caller.user, &l->values);
+	if (r == 0 && file && trust_read(file, &l->trust, &unread) < 0)
+		run_git_rules_note(l->rules, "git: %s: %s", file, unread.message);
+	free(file);
+	if (r < 0)
+		return error_set(e, ERROR_INTERNAL, -r, "git", "", "There is no memory left.");
+	if (l->layout.kind != GIT_NONE) {
+		grant(l);
+		keep(l);
+		grant_alternates(l);
+	}
+	look_at_hooks(l);
+	grant_excludes(l);
+	pass_settings(l);
+	if (has_settings(l->policy, l->environment)) {
+		l->rules->settings.len = 0;
+		l->rules->n_settings = 0;
+	}
+	if (l->rules->error < 0)
+		return error_set(e, ERROR_LIMIT, -l->rules->error, "git",
+				 "Move the worktrees that are not needed away.",
+				 "The rules for the repository here are too long.");
+	return 0;
+}
+
+int run_git_collect(const char *project, const struct policy *policy, const struct run_environment *environment,
+		    struct run_git_rules *ret, struct error *e)
+{
+	struct look *l = calloc(1, sizeof(*l));
+	int r;
+
+	if (!l)
+		return error_set(e, ERROR_INTERNAL, ENOMEM, "git", "", "There is no memory left.");
+	l->project = project;
+	l->policy = policy;
+	l->environment = environment;
+	l->rules = ret;
+	git_caller_init(&l->caller);
+	r = collect(l, e);
+	git_layout_done(&l->layout);
+	git_values_done(&l->values);
+	trust_done(&l->trust);
+	free(l);
+	return r;
+}
