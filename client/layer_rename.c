@@ -67,22 +67,26 @@ static bool is_target(const struct change *c)
 	return c->kind == CHANGE_NEW && S_ISREG(c->mode) && !c->other && c->size > 0;
 }
 
+struct target {
+	struct change *change;
+};
+
 static int by_size(const void *a, const void *b)
 {
-	const struct change *x = *(struct change *const *)a, *y = *(struct change *const *)b;
+	const struct change *x = ((const struct target *)a)->change, *y = ((const struct target *)b)->change;
 
 	return x->size != y->size ? (x->size > y->size) - (x->size < y->size) : strcmp(x->path, y->path);
 }
 
 /* The first of at least this size. */
-static size_t lower_bound(struct change *const *sorted, size_t n, int64_t size)
+static size_t lower_bound(const struct target *sorted, size_t n, int64_t size)
 {
 	size_t low = 0, high = n;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (sorted[middle]->size < size)
+		if (sorted[middle].change->size < size)
 			low = middle + 1;
 		else
 			high = middle;
@@ -98,24 +102,24 @@ static const char *last_name(const char *path)
 }
 
 /* The new file that this one became: of those alike the one of the same name, else the first. NULL. */
-static struct change *find_target(const struct layer *l, const struct change *source, struct change *const *targets,
+static struct change *find_target(const struct layer *l, const struct change *source, const struct target *targets,
 				  size_t n, unsigned *left)
 {
 	_cleanup_close_ int host = layer_path_open(l->project_fd, source->path, O_RDONLY);
 	struct change *found = NULL;
 
 	for (size_t i = lower_bound(targets, n, source->host.size);
-	     host >= 0 && i < n && targets[i]->size == source->host.size && *left > 0; i++) {
+	     host >= 0 && i < n && targets[i].change->size == source->host.size && *left > 0; i++) {
 		_cleanup_close_ int upper = -1;
-		bool named = strcmp(last_name(targets[i]->path), last_name(source->path)) == 0;
+		bool named = strcmp(last_name(targets[i].change->path), last_name(source->path)) == 0;
 
-		if (!is_target(targets[i]) || (found && !named))
+		if (!is_target(targets[i].change) || (found && !named))
 			continue;
 		(*left)--;
-		upper = layer_path_open(l->upper, targets[i]->path, O_RDONLY);
+		upper = layer_path_open(l->upper, targets[i].change->path, O_RDONLY);
 		if (upper < 0 || layer_content_equal(host, upper) != 1)
 			continue;
-		found = targets[i];
+		found = targets[i].change;
 		if (named)
 			break;
 	}
@@ -141,7 +145,7 @@ static void mark_removed(struct changes *c)
 
 int layer_rename_find(const struct layer *l, struct changes *c)
 {
-	_cleanup_free_ struct change **targets = calloc(c->count + 1, sizeof(*targets));
+	_cleanup_free_ struct target *targets = calloc(c->count + 1, sizeof(*targets));
 	unsigned left = COMPARISONS_MAX;
 	size_t n = 0;
 
@@ -149,8 +153,8 @@ int layer_rename_find(const struct layer *l, struct changes *c)
 		return -ENOMEM;
 	for (size_t i = 0; i < c->count; i++)
 		if (is_target(&c->items[i]))
-			targets[n++] = &c->items[i];
-	qsort(targets, n, sizeof(struct change *), by_size);
+			targets[n++].change = &c->items[i];
+	qsort(targets, n, sizeof(*targets), by_size);
 	for (size_t i = 0; i < c->count && n > 0 && left > 0; i++) {
 		struct change *target;
 

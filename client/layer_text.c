@@ -187,7 +187,7 @@ static void run_diff(struct layer_text *t, const struct change *c, int host, int
 	pid = fork();
 	if (pid == 0)
 		become_diff(t->program, host, upper, out, from, to);
-	out = fd_close(out);
+	fd_close(take_fd(&out));
 	if (pid < 0)
 		return;
 	while ((n = read(in, data, sizeof(data))) > 0 || (n < 0 && errno == EINTR))

@@ -123,7 +123,7 @@ const char *layers_kept(const struct plan *plan)
 static int check_quota(const struct place *place, uid_t uid, struct error *e)
 {
 	_cleanup_free_ struct layer_record *list = NULL;
-	size_t all, own = 0;
+	size_t all = 0, own = 0;
 	/* Root's list is everybody's. */
 	int r = layers_list(place, uid, &list, &all);
 
@@ -205,7 +205,7 @@ int layers_hide(const struct place *place, const char *id)
 
 static bool is_too_old(const struct place *place, const char *id)
 {
-	struct layer_record record;
+	struct layer_record record = { .magic = 0 };
 	struct timespec now;
 	int r = read_record(place, id, &record);
 

@@ -42,7 +42,7 @@ struct session {
 	int report_fd; /* -1 once its end was read */
 	bool was_started;
 	bool keeps_layer; /* layers.h: removed again where the program never ran */
-	int control_end; /* isod-control's end of its channel to isod-session, until it is handed over */
+	int control_end;  /* isod-control's end of its channel to isod-session, until it is handed over */
 	struct error error;
 	uv_timer_t timer;
 	struct etc_layer *etc;
