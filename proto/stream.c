@@ -12,10 +12,15 @@ static const struct {
 	uint32_t min;
 	uint32_t max;
 } sizes[] = {
-	[STREAM_STDIN] = { true, 0, LIMIT_FRAME },  [STREAM_RESIZE] = { true, 4, 4 },
-	[STREAM_SIGNAL] = { true, 4, 4 },           [STREAM_CONTINUE] = { true, 0, 0 },
-	[STREAM_STDOUT] = { true, 0, LIMIT_FRAME }, [STREAM_STDERR] = { true, 0, LIMIT_FRAME },
-	[STREAM_STOPPED] = { true, 4, 4 },          [STREAM_EXIT] = { true, 8, 8 },
+	[STREAM_STDIN] = { true, 0, LIMIT_FRAME },
+	[STREAM_RESIZE] = { true, 4, 4 },
+	[STREAM_SIGNAL] = { true, 4, 4 },
+	[STREAM_CONTINUE] = { true, 0, 0 },
+	[STREAM_STDOUT] = { true, 0, LIMIT_FRAME },
+	[STREAM_STDERR] = { true, 0, LIMIT_FRAME },
+	[STREAM_STOPPED] = { true, 4, 4 },
+	[STREAM_EXIT] = { true, 8, 8 },
+	[STREAM_LATE] = { true, 8, 8 + LIMIT_PATH },
 };
 
 static bool fits(uint8_t type, size_t len)
@@ -109,4 +114,16 @@ int stream_append_u32_u32(struct buffer *b, uint8_t type, uint32_t a, uint32_t c
 	put_u32(payload, a);
 	put_u32(payload + 4, c);
 	return stream_append(b, type, payload, sizeof(payload));
+}
+
+int stream_append_late(struct buffer *b, uint32_t late, uint32_t count, const char *path, size_t len)
+{
+	uint8_t payload[8 + LIMIT_PATH];
+
+	if (len > LIMIT_PATH)
+		return -EMSGSIZE;
+	put_u32(payload, late);
+	put_u32(payload + 4, count);
+	memcpy(payload + 8, path, len);
+	return stream_append(b, STREAM_LATE, payload, 8 + len);
 }

@@ -20,6 +20,14 @@ enum stream_type {
 	STREAM_STDERR,      /* bytes; never with a pty */
 	STREAM_STOPPED,     /* u32 signal: the program was stopped */
 	STREAM_EXIT,        /* u32 enum exit_kind (base/exit_kind.h), u32 value: last frame, after all output */
+	STREAM_LATE, /* u32 enum stream_late, u32 count, path: something for the list at the end of the run; before EXIT
+		      */
+};
+
+enum stream_late {
+	STREAM_LATE_PLANTED = 1, /* path: made inside; protected, runs or steers something on the host later */
+	STREAM_LATE_RUNS,        /* path: made inside; not protected, usually run on the host */
+	STREAM_LATE_MORE,        /* count: others that are not named */
 };
 
 #define STREAM_HEADER 8
@@ -39,6 +47,7 @@ void stream_header(uint8_t type, uint32_t len, uint8_t ret[STREAM_HEADER]);
 int stream_append(struct buffer *b, uint8_t type, const void *payload, size_t len);
 int stream_append_u16_u16(struct buffer *b, uint8_t type, uint16_t a, uint16_t c);
 int stream_append_u32(struct buffer *b, uint8_t type, uint32_t a);
+int stream_append_late(struct buffer *b, uint32_t late, uint32_t count, const char *path, size_t len);
 int stream_append_u32_u32(struct buffer *b, uint8_t type, uint32_t a, uint32_t c);
 uint16_t stream_u16(const uint8_t *at);
 uint32_t stream_u32(const uint8_t *at);

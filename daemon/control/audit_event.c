@@ -10,13 +10,18 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "daemon/control/control.h"
+#include "daemon/control/late.h"
 #include "daemon/control/session.h"
 #include "daemon/control/timestamp.h"
 #include "json/write.h"
 #include "policy/address.h"
+#include "view/protect.h"
 
 /* The longest line: arguments at six bytes for one, a project path likewise, the rest small. */
 #define LINE_MAX_BYTES (128U << 10)
+
+/* Bytes beyond LIMIT_AUDIT_FILE, for late files alone. */
+#define LATE_ROOM (4U << 20)
 
 static struct json_writer *begin(const struct session *s, struct buffer *line, const char *event)
 {
@@ -283,6 +288,54 @@ void audit_connection(struct session *s, const struct session_connection *m)
 	}
 	if (m->count > 1)
 		json_write_member_integer(w, "count", (int64_t)(m->count & INT64_MAX));
+	end(s, w, &line);
+}
+
+static const char *const late_names[LATE_KIND_END] = {
+	[LATE_STATE] = "late.state", [LATE_REFUSED] = "secret.refused", [LATE_PLANTED] = "planted",
+	[LATE_RUNS] = "made",        [LATE_MOVED] = "secret.moved",     [LATE_UNPROTECTED] = "unprotected",
+	[LATE_MORE] = "late.more",   [LATE_LOST] = "late.lost",
+};
+
+static void write_late_path(struct json_writer *w, const struct late_event *m)
+{
+	json_write_key(w, "path");
+	json_write_bytes(w, m->path, m->path_len);
+	if (m->kind != LATE_RUNS)
+		json_write_member_string(w, "rule", m->group ? protect_names[m->group].name : "policy");
+	json_write_member_string(w, "by", m->pid > 0 ? "session" : m->pid == 0 ? "host" : "unknown");
+	if (m->pid > 0)
+		json_write_member_integer(w, "pid", m->pid);
+	if (m->program[0] != '\0') {
+		json_write_key(w, "program");
+		json_write_bytes(w, m->program, strlen(m->program));
+	}
+	if (m->kind == LATE_UNPROTECTED)
+		json_write_member_string(w, "advice", "Start the session anew: this one can write it.");
+}
+
+void audit_late(struct session *s, const struct late_event *m)
+{
+	_cleanup_buffer_ struct buffer line = BUFFER_INIT(LINE_MAX_BYTES);
+	struct json_writer *w;
+
+	/* Room that connections cannot take: pid 1 has bounded the number. */
+	if (s->audit.size >= (off_t)(LIMIT_AUDIT_FILE + LATE_ROOM)) {
+		s->audit.full++;
+		return;
+	}
+	w = begin(s, &line, late_names[m->kind]);
+	if (!w)
+		return;
+	if (m->kind == LATE_STATE) {
+		json_write_member_string(w, "late", late_state_name(m->way));
+		if (late_reason_text(m->way, m->reason))
+			json_write_member_string(w, "reason", late_reason_text(m->way, m->reason));
+	} else if (m->kind == LATE_MORE) {
+		json_write_member_integer(w, "count", m->count);
+	} else if (m->path_len > 0) {
+		write_late_path(w, m);
+	}
 	end(s, w, &line);
 }
 

@@ -19,7 +19,9 @@ struct control {
 	struct view_probe probe;
 	int config_fd;      /* the administrator's folder */
 	struct error hello; /* why no session can be started on this machine; message "" = none */
-	int landlock_abi;   /* that sessions are confined by, 0 = none */
+	uint32_t late_way;  /* enum late_way of this machine, and why not better */
+	uint32_t late_reason;
+	int landlock_abi; /* that sessions are confined by, 0 = none */
 	bool hello_seen;
 };
 

@@ -95,6 +95,8 @@ static int prepare(struct connection *c, struct session *s, const struct call *c
 	if (r == 0)
 		r = plan_build(&input, &built, e);
 	if (r == 0)
+		r = late_check(c->control, &built.plan, &built.notes, e);
+	if (r == 0)
 		r = describe(s, p, &built, e);
 	if (r == 0)
 		r = start(c, s, call, &built, e);

@@ -2,6 +2,7 @@
 
 #include "daemon/control/control.h"
 #include "daemon/control/dispatch.h"
+#include "daemon/control/late.h"
 #include "isod_config.h"
 #include "json/write.h"
 
@@ -23,6 +24,12 @@ int method_status(struct connection *c, const struct call *call, const void *par
 		else
 			json_write_null(w);
 		json_write_member_integer(w, "landlock", control->landlock_abi);
+		json_write_member_string(w, "late", late_state_name(control->late_way));
+		json_write_key(w, "lateReason");
+		if (late_reason_text(control->late_way, control->late_reason))
+			json_write_string(w, late_reason_text(control->late_way, control->late_reason));
+		else
+			json_write_null(w);
 		json_write_member_integer(w, "sessions", registry_count_live(&control->registry, c->uid));
 	}
 	connection_reply_end(c, w);

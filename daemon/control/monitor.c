@@ -78,6 +78,8 @@ static int on_hello(struct control *c, const struct control_message *m, int *fds
 	c->hello = m->error;
 	error_sanitise(&c->hello);
 	c->landlock_abi = m->value;
+	c->late_way = m->late_way;
+	c->late_reason = m->late_reason;
 	c->hello_seen = true;
 	return 0;
 }

@@ -79,6 +79,7 @@ void run_reply_exited(struct session *s)
 		json_write_member_string(w, "event", "exited");
 		json_write_key(w, "session");
 		session_write(s, w);
+		late_write_made(s, w);
 	}
 	connection_reply_end(c, w);
 	connection_call_done(c);

@@ -10,6 +10,7 @@
 #include "base/exit_kind.h"
 #include "base/limits.h"
 #include "daemon/control/audit.h"
+#include "daemon/control/late.h"
 #include "daemon/control/session_link.h"
 #include "daemon/control/string_list.h"
 #include "policy/policy.h"
@@ -61,9 +62,10 @@ struct session {
 	bool terminal;
 	uint16_t rows, columns;
 	struct string_list notes;
-	uv_timer_t timer; /* start limit, then wall-clock limit */
-	unsigned handles; /* of libuv, open */
-	bool condemned;   /* freed with its last handle */
+	struct session_late late; /* the paths while it is live */
+	uv_timer_t timer;         /* start limit, then wall-clock limit */
+	unsigned handles;         /* of libuv, open */
+	bool condemned;           /* freed with its last handle */
 	LIST_HEAD(session_readers, log_reader) readers;
 };
 

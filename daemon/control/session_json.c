@@ -41,6 +41,7 @@ void session_write(const struct session *s, struct json_writer *w)
 	json_write_member_integer(w, "uid", s->uid);
 	json_write_member_string(w, "started", timestamp_format(s->started, time));
 	write_end(s, w);
+	late_write_state(s, w);
 	json_write_object_end(w);
 }
 

@@ -20,6 +20,7 @@ union message {
 	uint32_t type;
 	struct session_status status;
 	struct session_connection connection;
+	struct late_event late;
 };
 
 static void on_closed(uv_handle_t *handle)
@@ -80,6 +81,11 @@ static int handle(struct session *s, const union message *m, size_t n)
 		if (n != sizeof(m->connection) || !connection_fits(s, &m->connection))
 			return -EBADMSG;
 		audit_connection(s, &m->connection);
+		return 0;
+	case SESSION_LATE:
+		if (!late_event_is_valid(&m->late, n))
+			return -EBADMSG;
+		late_on_event(s, &m->late);
 		return 0;
 	case SESSION_LOST:
 	case SESSION_EXITED:

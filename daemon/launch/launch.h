@@ -21,6 +21,7 @@
 #include "daemon/wire/plan.h"
 
 struct path_rules;
+struct launch_late;
 struct sock_filter;
 
 /* What the outer process prepared for one mount of the plan. */
@@ -110,6 +111,7 @@ struct launch {
 	int diag_fd;              /* netlink: whose socket is this */
 	int go_fd;                /* write end: the program waits for a byte on the other before it execs */
 	pid_t program;            /* as its own namespace counts; leader of a group of its own */
+	struct launch_late *late; /* NULL: no rule of the plan is about what may appear later */
 };
 
 #define LAUNCH_INIT                                                                                                    \

@@ -19,6 +19,7 @@
 #include "daemon/linux/launch_cover.h"
 #include "daemon/linux/launch_grant.h"
 #include "daemon/linux/launch_landlock.h"
+#include "daemon/linux/launch_late.h"
 #include "daemon/linux/launch_net.h"
 #include "daemon/linux/launch_pty.h"
 #include "daemon/linux/launch_rights.h"
@@ -144,8 +145,10 @@ static const struct launch_step steps[] = {
 	{ "Landlock rules", launch_landlock_prepare },
 	{ "bounding set of pid 1", drop_bounding },
 	{ "fork", start_program },
+	{ "late files", launch_late_open },
 	{ "stdio of pid 1", let_go_of_stdio },
 	{ "rights of pid 1", drop_rights },
+	{ "watched folders", launch_late_begin },
 	{ "loop of pid 1", launch_loop_open },
 	{ "started", tell_started },
 };

@@ -1,6 +1,6 @@
 /*
  * pid 1's life. Messages come from isod-session alone (link_wire.h); a malformed one ends the session, as does the end
- * of the link. Three descriptors are waited for: the link, SIGCHLD, and the grace after a hang-up.
+ * of the link. Waited for are the link, SIGCHLD, the grace after a hang-up, and files that appear (launch_late.h).
  */
 #include "daemon/launch/launch_loop.h"
 
@@ -18,11 +18,14 @@
 #include "base/fd_pass.h"
 #include "daemon/linux/launch_confine.h"
 #include "daemon/linux/launch_diag.h"
+#include "daemon/linux/launch_late.h"
 #include "daemon/linux/launch_pty.h"
 #include "daemon/linux/launch_who.h"
 #include "daemon/wire/link_wire.h"
 
 #define HANGUP_GRACE_SECONDS 2
+/* For what the program leaves behind to end, so that nothing is made after the last look at the folders. */
+#define END_MS 1000
 
 struct loop {
 	struct launch *launch;
@@ -46,6 +49,29 @@ static int tell_program(struct loop *loop, uint32_t type, uint32_t kind, int val
 	return tell(loop, &message);
 }
 
+/* The rest of the session would be killed by our own end; it is killed before, so that the last thing it has made is
+ * still seen. A process that hangs in the kernel is not waited for. */
+static void end_the_rest(struct loop *loop)
+{
+	struct pollfd children = { .fd = loop->children, .events = POLLIN };
+	struct signalfd_siginfo info;
+
+	if (!loop->launch->late)
+		return;
+	kill(-1, SIGKILL);
+	for (;;) {
+		pid_t pid = waitpid(-1, NULL, WNOHANG);
+
+		if (pid > 0 || (pid < 0 && errno == EINTR))
+			continue;
+		if (pid < 0 || poll(&children, 1, END_MS) <= 0)
+			break;
+		while (read(loop->children, &info, sizeof(info)) > 0)
+			;
+	}
+	launch_late_end(loop->launch);
+}
+
 static int program_changed(struct loop *loop, int status)
 {
 	if (WIFSTOPPED(status))
@@ -53,6 +79,7 @@ static int program_changed(struct loop *loop, int status)
 	if (WIFCONTINUED(status))
 		return tell_program(loop, LINK_CONTINUED, EXIT_KIND_NONE, 0);
 	loop->ended = true;
+	end_the_rest(loop);
 	if (WIFEXITED(status)) {
 		loop->status = WEXITSTATUS(status);
 		return tell_program(loop, LINK_EXITED, EXIT_KIND_CODE, WEXITSTATUS(status));
@@ -178,13 +205,14 @@ int launch_loop_run(struct launch *l)
 	int r = 0;
 
 	while (r == 0 && !loop.ended) {
-		struct pollfd fds[] = {
+		struct pollfd fds[3 + LAUNCH_LATE_FDS] = {
 			{ .fd = loop.children, .events = POLLIN },
 			{ .fd = l->link_fd, .events = POLLIN },
 			{ .fd = loop.grace, .events = POLLIN },
 		};
+		int timeout = launch_late_poll(l, &fds[3]);
 
-		if (poll(fds, ARRAY_SIZE(fds), -1) < 0) {
+		if (poll(fds, ARRAY_SIZE(fds), timeout) < 0) {
 			if (errno != EINTR)
 				r = -errno;
 			continue;
@@ -195,6 +223,8 @@ int launch_loop_run(struct launch *l)
 			r = on_link(&loop);
 		if (r == 0 && fds[2].revents)
 			r = on_grace(&loop);
+		if (r == 0 && !loop.ended)
+			r = launch_late_serve(l);
 	}
 	return loop.status;
 }

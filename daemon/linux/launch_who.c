@@ -121,3 +121,14 @@ void launch_who_find(uint64_t inode, int32_t *ret_pid, char *text, size_t size)
 	if (inode != 0)
 		find_owner(inode, ret_pid, text, size);
 }
+
+void launch_who_program(pid_t pid, char *text, size_t size)
+{
+	_cleanup_close_ int proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	char name[16];
+
+	text[0] = '\0';
+	snprintf(name, sizeof(name), "%d", pid);
+	if (proc >= 0)
+		name_of(proc, name, text, size);
+}

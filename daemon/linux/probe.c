@@ -21,6 +21,7 @@
 #include "base/fd.h"
 #include "base/fd_pass.h"
 #include "daemon/linux/nft_apply.h"
+#include "daemon/linux/probe_late.h"
 #include "daemon/linux/probe_rights.h"
 
 /* mount_setattr came in 5.12, its last needed form and cgroup.kill in 5.14. */
@@ -169,6 +170,7 @@ void probe_kernel(const void *batch, size_t len, struct probe *ret)
 	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
 
 	*ret = (struct probe){ .network = -1, .landlock_abi = abi >= LANDLOCK_ABI_MIN ? (int)abi : 0 };
+	probe_late(&ret->late_way, &ret->late_reason);
 	if (probe_rights_check(PROBE_RIGHTS_SESSION, e) < 0)
 		return;
 	if (check_version(e) < 0 || check_mount_calls(e) < 0 || check_overlay(e) < 0 || check_seccomp(e) < 0)

@@ -5,6 +5,7 @@
  * in a network namespace of its own.
  */
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/error.h"
 
@@ -13,6 +14,8 @@ struct probe {
 	/* That namespace, empty but for lo and the ruleset. While one ruleset is there, the kernel need not rewrite its
 	 * own code, on every processor, for the first session to begin and the last to end. -1 = none. */
 	int network;
+	uint32_t late_way;        /* enum late_way (daemon/wire/late.h) */
+	uint32_t late_reason;     /* enum late_reason */
 	struct error unavailable; /* .code is ERROR_NONE where sessions can be started; else why not */
 };
 

@@ -241,6 +241,8 @@ static void say_hello(struct control_link *c)
 {
 	struct control_message hello = { .type = CONTROL_HELLO, .value = c->monitor->probe.landlock_abi };
 
+	hello.late_way = c->monitor->probe.late_way;
+	hello.late_reason = c->monitor->probe.late_reason;
 	hello.error = c->monitor->probe.unavailable;
 	control_link_send(c, &hello, -1);
 }

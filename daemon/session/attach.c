@@ -26,7 +26,9 @@ struct attach {
 	uint64_t total;
 	bool input_closed; /* STREAM_STDIN of length 0 was seen */
 	bool pty_ended;
-	bool exiting; /* the EXIT frame is queued */
+	bool exiting;    /* the EXIT frame is queued */
+	unsigned told;   /* paths of late files */
+	uint32_t untold; /* others */
 	bool gone;
 	const struct attach_handlers *handlers;
 	void *data;
@@ -267,10 +269,37 @@ void attach_stopped(struct attach *a, uint32_t signal)
 		watch(a);
 }
 
+static const uint32_t late_of[LATE_KIND_END] = {
+	[LATE_PLANTED] = STREAM_LATE_PLANTED,
+	[LATE_RUNS] = STREAM_LATE_RUNS,
+	[LATE_MORE] = STREAM_LATE_MORE,
+};
+
+void attach_late(struct attach *a, const struct late_event *event)
+{
+	if (a->gone || a->exiting || late_of[event->kind] == 0)
+		return;
+	/* The audit log has all of them; here they are counted when there are many, or when the client does not read.
+	 */
+	if (event->kind == LATE_MORE)
+		a->untold += event->count;
+	else if (a->told == ATTACH_LATE_MAX || waiting(a) >= ATTACH_OUTPUT_MAX ||
+		 stream_append_late(&a->output, late_of[event->kind], 1, event->path, event->path_len) < 0)
+		a->untold++;
+	else
+		a->told++;
+	if (flush(a))
+		watch(a);
+}
+
 void attach_exit(struct attach *a, uint32_t kind, uint32_t value)
 {
 	if (a->gone || a->exiting)
 		return;
+	if (a->untold > 0 && stream_append_late(&a->output, STREAM_LATE_MORE, a->untold, "", 0) < 0) {
+		go(a, false);
+		return;
+	}
 	if (stream_append_u32_u32(&a->output, STREAM_EXIT, kind, value) < 0) {
 		go(a, false);
 		return;

@@ -5,11 +5,15 @@
 #include <uv.h>
 
 #include "daemon/session/pty.h"
+#include "daemon/wire/late.h"
 
 struct attach;
 
 /* Bytes that may wait for the client before the pty is read no further. */
 #define ATTACH_OUTPUT_MAX (256U << 10)
+
+/* Paths of late files that a client is told. */
+#define ATTACH_LATE_MAX 64
 
 struct attach_handlers {
 	void (*signal)(void *data, uint32_t signal);
@@ -31,6 +35,8 @@ void attach_pty_readable(struct attach *a);
 void attach_pty_writable(struct attach *a);
 
 void attach_stopped(struct attach *a, uint32_t signal);
+/* For the client's list at the end of a run: what was made inside and runs on the host. Other kinds are passed over. */
+void attach_late(struct attach *a, const struct late_event *event);
 /* The last frame; output after it is dropped. gone() follows when it is written. */
 void attach_exit(struct attach *a, uint32_t kind, uint32_t value);
 /* True where output waits for the client, not the client for output. */

@@ -102,6 +102,8 @@ void events_lost(struct events *e, uint64_t n)
 	wake(e);
 }
 
+_Static_assert(SESSION_PROGRAM_MAX == LATE_PROGRAM_MAX, "one escaping for both");
+
 static void escape_program(char ret[SESSION_PROGRAM_MAX], const char *program)
 {
 	size_t n = 0, len = strnlen(program, SESSION_PROGRAM_MAX);
@@ -143,6 +145,18 @@ void events_status(struct events *e, uint32_t type, uint32_t kind, int32_t value
 	/* A program can stop itself without end; the exit alone must always fit. */
 	if (push_after_gap(e, &status, sizeof(status), type == SESSION_EXITED ? SIZE_MAX : e->max + STATUS_ROOM) < 0)
 		e->lost++;
+	wake(e);
+}
+
+void events_late(struct events *e, const struct late_event *event)
+{
+	struct late_event copy;
+
+	memcpy(&copy, event, late_event_size(event));
+	copy.type = SESSION_LATE;
+	escape_program(copy.program, event->program);
+	if (push_after_gap(e, &copy, late_event_size(&copy), e->max) < 0)
+		e->lost += copy.kind == LATE_MORE ? copy.count : 1;
 	wake(e);
 }
 

@@ -99,10 +99,21 @@ static int dispatch(struct link *l, const struct link_message *m, ssize_t len, c
 	return 0;
 }
 
+static int dispatch_late(struct link *l, const struct late_event *e, ssize_t len, size_t n_fds)
+{
+	if (n_fds > 0 || !late_event_is_valid(e, (size_t)len))
+		return -EBADMSG;
+	l->handlers->late(l->data, e);
+	return 0;
+}
+
 static void receive(struct link *l)
 {
 	for (int i = 0; i < READS_MAX && !l->ended; i++) {
-		struct link_message m;
+		union {
+			struct link_message message;
+			struct late_event late;
+		} m = { 0 };
 		int fds[LISTENER_COUNT], r;
 		size_t n_fds = LISTENER_COUNT;
 		ssize_t len = fd_pass_receive(l->fd, &m, sizeof(m), fds, &n_fds);
@@ -117,7 +128,8 @@ static void receive(struct link *l)
 			end(l, (int)len);
 			return;
 		}
-		r = dispatch(l, &m, len, fds, n_fds);
+		r = m.message.type == LINK_LATE ? dispatch_late(l, &m.late, len, n_fds)
+						: dispatch(l, &m.message, len, fds, n_fds);
 		if (r < 0) {
 			while (n_fds > 0)
 				fd_close(fds[--n_fds]);

@@ -3,6 +3,7 @@
 /* The channel to isod-launch and, after it, pid 1 of the session (daemon/wire/link_wire.h). */
 #include <uv.h>
 
+#include "daemon/wire/late.h"
 #include "daemon/wire/link_wire.h"
 
 struct link;
@@ -15,6 +16,7 @@ struct link_handlers {
 	void (*status)(void *data, const struct link_message *message); /* STARTED, STOPPED, CONTINUED, EXITED */
 	/* Once: end of file (err 0) or a malformed message or failed call (negative errno). Nothing comes after it. */
 	void (*ended)(void *data, int err);
+	void (*late)(void *data, const struct late_event *event); /* checked */
 };
 
 /* Takes fd over. 0 or -errno. */

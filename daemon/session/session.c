@@ -383,6 +383,15 @@ static void on_link_status(void *data, const struct link_message *m)
 	}
 }
 
+static void on_link_late(void *data, const struct late_event *event)
+{
+	struct session *s = data;
+
+	events_late(control_events(s->control), event);
+	if (s->attach)
+		attach_late(s->attach, event);
+}
+
 static void on_link_ended(void *data, int err)
 {
 	struct session *s = data;
@@ -401,6 +410,7 @@ static const struct link_handlers link_handlers = {
 	.listeners = on_listeners,
 	.pty = on_pty,
 	.status = on_link_status,
+	.late = on_link_late,
 	.ended = on_link_ended,
 };
 

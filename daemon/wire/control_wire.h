@@ -60,6 +60,8 @@ struct control_message {
 	int32_t pid;
 	uint32_t kind; /* enum exit_kind */
 	int32_t value;
+	uint32_t late_way; /* HELLO: enum late_way (late.h) of this machine, and enum late_reason */
+	uint32_t late_reason;
 	char id[ISOD_ID_LEN + 4]; /* lower-case hex, terminated */
 	uint32_t reserved;        /* in place of padding, which would carry a piece of the sender's stack */
 	struct control_limits limits;

@@ -24,6 +24,8 @@ enum link_type {
 	LINK_WHO,      /* query, family (AF_INET, AF_INET6), port, address = own end of a program's TCP socket; to_port,
 			  to_address = what it was connected to */
 	LINK_HANGUP,   /* the client is gone: SIGHUP + SIGCONT to everybody, then SIGKILL after a grace of 2 s */
+	/* pid 1 -> session */
+	LINK_LATE, /* not a struct link_message: struct late_event (late.h), late_event_size() bytes */
 	LINK_TYPE_END
 };
 

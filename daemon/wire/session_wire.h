@@ -7,6 +7,7 @@
  */
 #include <stdint.h>
 
+#include "daemon/wire/late.h"
 #include "daemon/wire/link_wire.h"
 
 #define SESSION_NAME_MAX 256    /* canonical host name, at most 253 bytes */
@@ -29,6 +30,8 @@ enum session_type {
 	SESSION_ENDING, /* struct session_status: kind, value: why isod-control is about to have the session killed. It
 			   is what the client's EXIT frame and SESSION_EXITED say unless the program's own exit comes
 			   first */
+	/* session -> control */
+	SESSION_LATE, /* struct late_event (late.h), late_event_size() bytes */
 	SESSION_TYPE_END
 };
 

@@ -25,6 +25,7 @@
 #include "base/fd.h"
 #include "base/fd_pass.h"
 #include "daemon/wire/fds.h"
+#include "daemon/wire/late.h"
 #include "daemon/wire/netns.h"
 
 static const char *const environment[] = { "PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/home/u", "LANG=C.UTF-8", NULL };
@@ -252,13 +253,43 @@ static void keep(struct driver *d, uint32_t type, const int *fds, size_t n)
 	}
 }
 
+static void keep_late(struct driver *d, const struct late_event *e, size_t n)
+{
+	static const char *const kinds[LATE_KIND_END] = { "",      "STATE",       "REFUSED", "PLANTED", "RUNS",
+							  "MOVED", "UNPROTECTED", "MORE",    "LOST" };
+	size_t len = strlen(d->late), room = sizeof(d->late) - len;
+
+	assert_true(late_event_is_valid(e, n));
+	if (e->kind == LATE_STATE)
+		snprintf(d->late + len, room, "STATE %u %u\n", e->way, e->reason);
+	else if (e->kind == LATE_MORE)
+		snprintf(d->late + len, room, "MORE %u\n", e->count);
+	else
+		snprintf(d->late + len, room, "%s %u %s %.*s\n", kinds[e->kind], e->group,
+			 e->pid > 0    ? "here"
+			 : e->pid == 0 ? "host"
+				       : "unknown",
+			 (int)e->path_len, e->path);
+}
+
 void driver_link(struct driver *d, uint32_t type, struct link_message *ret)
 {
 	do {
+		union {
+			struct link_message message;
+			struct late_event late;
+		} packet = { 0 };
 		int fds[FD_PASS_MAX];
 		size_t n = FD_PASS_MAX;
+		ssize_t len = fd_pass_receive(d->link, &packet, sizeof(packet), fds, &n);
 
-		assert_int_equal(fd_pass_receive(d->link, ret, sizeof(*ret), fds, &n), sizeof(*ret));
+		assert_true(len > 0);
+		*ret = packet.message;
+		if (ret->type == LINK_LATE) {
+			keep_late(d, &packet.late, (size_t)len);
+			continue;
+		}
+		assert_int_equal(len, sizeof(*ret));
 		keep(d, ret->type, fds, n);
 	} while (ret->type != type);
 }

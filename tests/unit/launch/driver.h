@@ -43,6 +43,9 @@ struct driver {
 	int listeners[LISTENER_COUNT];
 	struct error error; /* from REPORT_FAILED */
 	char text[DRIVER_OUTPUT_MAX];
+	/* Every LINK_LATE that came before what driver_link() waited for: "KIND GROUP here|host|unknown PATH\n", or
+	 * "STATE WAY REASON", "MORE COUNT", "LOST". */
+	char late[DRIVER_OUTPUT_MAX];
 
 	struct launch_context context; /* last: what may follow it does not here */
 };

@@ -85,12 +85,19 @@ static void test_sizes(void **state)
 		uint32_t min;
 		uint32_t max;
 	} types[] = {
-		{ STREAM_STDIN, 0, LIMIT_FRAME },  { STREAM_RESIZE, 4, 4 },
-		{ STREAM_SIGNAL, 4, 4 },           { STREAM_CONTINUE, 0, 0 },
-		{ STREAM_STDOUT, 0, LIMIT_FRAME }, { STREAM_STDERR, 0, LIMIT_FRAME },
-		{ STREAM_STOPPED, 4, 4 },          { STREAM_EXIT, 8, 8 },
+		{ STREAM_STDIN, 0, LIMIT_FRAME },
+		{ STREAM_RESIZE, 4, 4 },
+		{ STREAM_SIGNAL, 4, 4 },
+		{ STREAM_CONTINUE, 0, 0 },
+		{ STREAM_STDOUT, 0, LIMIT_FRAME },
+		{ STREAM_STDERR, 0, LIMIT_FRAME },
+		{ STREAM_STOPPED, 4, 4 },
+		{ STREAM_EXIT, 8, 8 },
+		{ STREAM_LATE, 8, 8 + LIMIT_PATH },
 	};
-	static const uint32_t lengths[] = { 0, 1, 3, 4, 5, 7, 8, 9, LIMIT_FRAME, LIMIT_FRAME + 1, UINT32_MAX };
+	static const uint32_t lengths[] = {
+		0, 1, 3, 4, 5, 7, 8, 9, 8 + LIMIT_PATH, 9 + LIMIT_PATH, LIMIT_FRAME, LIMIT_FRAME + 1, UINT32_MAX
+	};
 	static uint8_t payload[LIMIT_FRAME + 1];
 
 	for (unsigned type = 0; type < 256; type++) {

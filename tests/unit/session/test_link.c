@@ -20,7 +20,7 @@ static uv_loop_t loop;
 static struct link *link_under_test;
 static int peer;
 static int ended = 1; /* the error, or 1 while it has not ended */
-static unsigned statuses, listeners;
+static unsigned statuses, listeners, lates;
 static struct {
 	unsigned calls;
 	uint32_t pid;
@@ -46,6 +46,11 @@ static void on_ended(void *data, int err)
 	assert_int_equal(ended, 1);
 	ended = err;
 }
+static void on_late(void *data, const struct late_event *event)
+{
+	assert_memory_equal(event->path, "/p/.envrc", event->path_len);
+	lates++;
+}
 static void on_owner(void *data, uint32_t pid, const char *program)
 {
 	answer.calls++;
@@ -53,7 +58,7 @@ static void on_owner(void *data, uint32_t pid, const char *program)
 	strcpy(answer.program, program);
 }
 
-static const struct link_handlers handlers = { on_listeners, on_pty, on_status, on_ended };
+static const struct link_handlers handlers = { on_listeners, on_pty, on_status, on_ended, on_late };
 static const struct sockaddr_in somebody = { .sin_family = AF_INET, .sin_port = 0x3930, .sin_addr.s_addr = 0x0100007f };
 
 static int setup(void **state)
@@ -62,7 +67,7 @@ static int setup(void **state)
 
 	(void)state;
 	ended = 1;
-	statuses = listeners = 0;
+	statuses = listeners = lates = 0;
 	memset(&answer, 0, sizeof(answer));
 	assert_int_equal(uv_loop_init(&loop), 0);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair), 0);
@@ -121,6 +126,60 @@ static void test_answer(void **state)
 	send_message(&m, sizeof(m));
 	assert_int_equal(answer.calls, 1);
 	assert_int_equal(ended, 1);
+}
+
+static struct late_event late_event(void)
+{
+	return (struct late_event){
+		.type = LINK_LATE, .kind = LATE_PLANTED, .group = 1, .pid = 3, .path_len = 9, .path = "/p/.envrc"
+	};
+}
+
+static void send_late(const struct late_event *e, size_t n)
+{
+	assert_int_equal(fd_pass_send(peer, e, n, NULL, 0), n);
+	uv_run(&loop, UV_RUN_NOWAIT);
+}
+
+static void test_late(void **state)
+{
+	struct late_event e = late_event();
+
+	(void)state;
+	send_late(&e, late_event_size(&e));
+	assert_int_equal(lates, 1);
+	assert_int_equal(ended, 1);
+}
+
+/* Each field out of its range ends the link. */
+static void test_late_malformed(void **state)
+{
+	struct late_event e = late_event();
+
+	(void)state;
+	for (int i = 0; i < 10; i++) {
+		size_t n;
+
+		e = late_event();
+		e.kind = i == 0 ? 0 : i == 1 ? LATE_KIND_END : i == 2 ? LATE_MORE : i == 3 ? LATE_STATE : e.kind;
+		e.group = i == 4 ? 1000 : e.group;
+		e.pid = i == 5 ? -2 : e.pid;
+		if (i == 6)
+			e.path[3] = '\0';
+		if (i == 7)
+			memset(e.program, 'x', sizeof(e.program));
+		if (i == 8)
+			e.path[0] = '.';
+		n = late_event_size(&e) - (i == 9);
+		assert_false(late_event_is_valid(&e, n));
+	}
+	e.path_len = LIMIT_PATH + 1;
+	assert_false(late_event_is_valid(&e, sizeof(e) + 1));
+	assert_false(late_event_is_valid(&e, 4));
+	e = late_event();
+	send_late(&e, late_event_size(&e) - 1);
+	assert_int_equal(ended, -EBADMSG);
+	assert_int_equal(lates, 0);
 }
 
 static void run_until_answers(unsigned n)
@@ -256,6 +315,8 @@ static void test_descriptors_are_not_leaked(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_late, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_late_malformed, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_answer, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_timeout, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_full_and_gone, setup, teardown),

@@ -1,0 +1,324 @@
+#include "daemon/linux/launch_late.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/fanotify.h>
+#include <sys/fsuid.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "base/limits.h"
+#include "daemon/launch/launch_step.h"
+#include "daemon/linux/launch_late_mounts.h"
+#include "daemon/linux/launch_late_report.h"
+#include "daemon/linux/launch_late_task.h"
+#include "daemon/linux/launch_spawn.h"
+#include "daemon/linux/launch_watch.h"
+
+/* Opens answered in one turn of the loop, so that a flood of them keeps neither the link nor SIGCHLD waiting. */
+#define TURN_MAX 64
+#define DELETED " (deleted)"
+
+struct launch_late {
+	int opens;    /* fanotify group of the questions, -1 = none */
+	int proc_fds; /* /proc/self/fd */
+	uint32_t way; /* enum late_way, and why not better */
+	uint32_t reason;
+	struct path_rules *rules;
+	struct launch_watch *watch;
+	struct launch_late_report report;
+};
+
+static bool has_rules(const struct plan *plan)
+{
+	for (uint32_t i = 0; i < plan->n_rules; i++)
+		if (plan->rules[i].effect == PATH_DENY_READ || plan->rules[i].effect == PATH_DENY_WRITE)
+			return true;
+	return false;
+}
+
+/* The kernel counts groups by user: the caller's count, so that nobody can use up what others need. */
+static int as_caller(const struct launch_context *c, int (*make)(void))
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct caps[_LINUX_CAPABILITY_U32S_3];
+	int r, made;
+
+	if (setresuid((uid_t)-1, c->uid, (uid_t)-1) < 0)
+		return -errno;
+	/* What the change took out of the effective set is still permitted. */
+	if (syscall(SYS_capget, &header, caps) < 0)
+		return -errno;
+	for (size_t i = 0; i < ARRAY_SIZE(caps); i++)
+		caps[i].effective = caps[i].permitted;
+	if (syscall(SYS_capset, &header, caps) < 0)
+		return -errno;
+	made = make();
+	if (setresuid((uid_t)-1, 0, (uid_t)-1) < 0)
+		return -errno;
+	r = launch_spawn_tie_again();
+	if (r < 0) {
+		fd_close(made);
+		return r;
+	}
+	return made;
+}
+
+static int make_opens(void)
+{
+	int fd = fanotify_init(FAN_CLASS_CONTENT | FAN_CLOEXEC | FAN_NONBLOCK | FAN_REPORT_TID | FAN_UNLIMITED_QUEUE |
+				       FAN_UNLIMITED_MARKS,
+			       O_RDONLY | O_LARGEFILE | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+/* Of a folder on NFS root is nobody, but the caller may read it. */
+static int mark_mount(void *data, const char *point)
+{
+	const unsigned flags = FAN_MARK_ADD | FAN_MARK_MOUNT | FAN_MARK_DONT_FOLLOW;
+	struct launch *l = data;
+	struct launch_late *late = l->late;
+	int r;
+
+	if (fanotify_mark(late->opens, flags, FAN_OPEN_PERM, AT_FDCWD, point) == 0)
+		return 0;
+	if (errno != EACCES)
+		return -errno;
+	setfsuid(l->context->uid);
+	r = fanotify_mark(late->opens, flags, FAN_OPEN_PERM, AT_FDCWD, point) < 0 ? -errno : 0;
+	setfsuid(0);
+	return r;
+}
+
+static int count_mount(void *data, const char *point)
+{
+	++*(unsigned *)data;
+	return 0;
+}
+
+static uint32_t reason_of(int err)
+{
+	switch (err) {
+	case -ENOSYS:
+	case -EINVAL:
+		return LATE_REASON_KERNEL;
+	case -EMFILE:
+		return LATE_REASON_LIMIT;
+	default:
+		return LATE_REASON_FAILED;
+	}
+}
+
+static int open_questions(struct launch *l)
+{
+	struct launch_late *late = l->late;
+	unsigned concerned = 0;
+	int r = launch_late_mounts_each(l->proc_fd, &l->plan, count_mount, &concerned);
+
+	if (r < 0)
+		return r;
+	late->way = LATE_WAY_NO_NEED;
+	if (concerned == 0)
+		return 0;
+	late->way = LATE_WAY_NONE;
+	late->opens = as_caller(l->context, make_opens);
+	r = late->opens;
+	if (r >= 0)
+		r = launch_late_mounts_each(l->proc_fd, &l->plan, mark_mount, l);
+	if (r >= 0) {
+		late->proc_fds = open("/proc/self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC);
+		r = late->proc_fds < 0 ? -errno : 0;
+	}
+	if (r < 0) {
+		late->opens = fd_close(late->opens);
+		late->reason = reason_of(r);
+	} else if (l->plan.flags & PLAN_NESTING) {
+		late->reason = LATE_REASON_NESTING;
+	} else {
+		late->way = LATE_WAY_FANOTIFY;
+	}
+	return 0;
+}
+
+static int require(struct launch *l, struct error *e)
+{
+	static const char *const why[LATE_REASON_END] = {
+		[LATE_REASON_NONE] = "it cannot be refused",
+		[LATE_REASON_KERNEL] = "this kernel has no fanotify permission events",
+		[LATE_REASON_NESTING] = "with process.nesting a mount namespace made inside escapes the guard",
+		[LATE_REASON_LIMIT] = "you have as many fanotify groups as fs.fanotify.max_user_groups allows",
+		[LATE_REASON_FAILED] = "the guard of a granted folder could not be set up",
+	};
+	const struct launch_late *late = l->late;
+
+	if (late->way != LATE_WAY_NONE || !(l->plan.flags & PLAN_LATE_REQUIRED))
+		return 0;
+	return launch_step_fail(e, EOPNOTSUPP,
+				late->reason == LATE_REASON_LIMIT ? "End sessions, or raise that number in /proc/sys."
+								  : "Take process.nesting away, or set lateFiles to "
+								    "\"report\".",
+				"The policy requires that secret files which appear later cannot be read, but %s.",
+				why[late->reason]);
+}
+
+int launch_late_open(struct launch *l, struct error *e)
+{
+	struct launch_late *late;
+	int r;
+
+	if (!has_rules(&l->plan))
+		return 0;
+	late = l->late = calloc(1, sizeof(*late));
+	if (!late)
+		return -ENOMEM;
+	late->opens = late->proc_fds = -1;
+	launch_late_report_init(&late->report, l->link_fd);
+	r = path_rules_new(l->plan.rules, l->plan.n_rules, &late->rules);
+	if (r == 0)
+		r = open_questions(l);
+	if (r == 0)
+		r = require(l, e);
+	if (r < 0)
+		return r;
+	/* Without it nothing is refused less; what was made goes unreported, which the state says. */
+	r = as_caller(l->context, launch_watch_group);
+	if (r >= 0)
+		r = launch_watch_new(r, &l->plan, late->rules, &late->report, &late->watch);
+	return r == -ENOMEM ? r : 0;
+}
+
+int launch_late_begin(struct launch *l, struct error *e)
+{
+	struct launch_late *late = l->late;
+
+	if (!late)
+		return 0;
+	if (late->watch)
+		launch_watch_begin(late->watch);
+	return launch_late_report_state(&late->report, late->way, late->reason);
+}
+
+/* The path as the view shows it; of a file that was removed meanwhile the one that it had. */
+static bool path_of(const struct launch_late *late, int fd, char path[LIMIT_PATH])
+{
+	const size_t suffix = sizeof(DELETED) - 1;
+	struct stat st;
+	char name[16];
+	ssize_t n;
+
+	snprintf(name, sizeof(name), "%d", fd);
+	n = readlinkat(late->proc_fds, name, path, LIMIT_PATH);
+	if (n <= 0 || n == LIMIT_PATH || path[0] != '/')
+		return false;
+	path[n] = '\0';
+	if ((size_t)n > suffix && strcmp(path + n - suffix, DELETED) == 0 && fstat(fd, &st) == 0 && st.st_nlink == 0)
+		path[(size_t)n - suffix] = '\0';
+	return true;
+}
+
+static uint32_t group_of(const struct launch_late *late, uint32_t rule)
+{
+	return rule == PATH_NO_RULE ? 0 : path_rules_get(late->rules, rule)->group;
+}
+
+/* What has no path that can be judged is refused. */
+static uint32_t judge(struct launch_late *late, const struct fanotify_event_metadata *event, int *ret)
+{
+	struct path_verdict verdict;
+	char path[LIMIT_PATH];
+
+	if (!path_of(late, event->fd, path))
+		return FAN_DENY;
+	path_rules_decide(late->rules, path, PATH_FILE, &verdict);
+	if (verdict.access != PATH_DENIED)
+		return FAN_ALLOW;
+	/* Who only writes reads nothing: an archive that is unpacked inside may hold such a file. */
+	if (launch_late_task_only_writes(event->pid))
+		return FAN_ALLOW;
+	*ret = launch_late_report_path(&late->report, LATE_REFUSED, group_of(late, verdict.read_rule),
+				       launch_late_task_process(event->pid), path);
+	return FAN_DENY;
+}
+
+static int answer(struct launch_late *late, const struct fanotify_event_metadata *event)
+{
+	struct fanotify_response response = { .fd = event->fd };
+	int r = 0;
+
+	if (event->fd < 0)
+		return 0;
+	response.response = judge(late, event, &r);
+	if (write(late->opens, &response, sizeof(response)) < 0 && r == 0 && errno != ENOENT)
+		r = -errno;
+	fd_close(event->fd);
+	return r;
+}
+
+static int answer_some(struct launch_late *late)
+{
+	struct fanotify_event_metadata events[TURN_MAX];
+	ssize_t n = read(late->opens, events, sizeof(events));
+	int r = 0;
+
+	/* An error other than "nothing there" is about one file that could not be opened for us: it was refused. */
+	for (const struct fanotify_event_metadata *e = events; n > 0 && FAN_EVENT_OK(e, n); e = FAN_EVENT_NEXT(e, n)) {
+		int result = answer(late, e);
+
+		r = r < 0 ? r : result;
+	}
+	return r;
+}
+
+int launch_late_poll(const struct launch *l, struct pollfd fds[LAUNCH_LATE_FDS])
+{
+	const struct launch_late *late = l->late;
+
+	for (size_t i = 0; i < LAUNCH_LATE_FDS; i++)
+		fds[i] = (struct pollfd){ .fd = -1, .events = POLLIN };
+	if (!late)
+		return -1;
+	fds[0].fd = late->opens;
+	if (late->watch)
+		launch_watch_poll(late->watch, &fds[1]);
+	/* What was held back, and folders to be looked through again, wait for time to pass. */
+	return late->report.held_back > 0 || (late->watch && launch_watch_is_behind(late->watch)) ? 1000 : -1;
+}
+
+/* Folders first: the making of a file comes before its opening. */
+int launch_late_serve(struct launch *l)
+{
+	struct launch_late *late = l->late;
+	int r = 0;
+
+	if (!late)
+		return 0;
+	if (late->watch)
+		r = launch_watch_serve(late->watch);
+	if (late->opens >= 0) {
+		int result = answer_some(late);
+
+		r = r < 0 ? r : result;
+	}
+	if (r == 0)
+		r = launch_late_report_rest(&late->report, false);
+	return r;
+}
+
+void launch_late_end(struct launch *l)
+{
+	struct launch_late *late = l->late;
+
+	if (!late)
+		return;
+	if (late->watch)
+		launch_watch_end(late->watch);
+	launch_late_report_rest(&late->report, true);
+}
