@@ -35,6 +35,17 @@ const char *policy_rule_key(enum policy_rule_kind kind)
 	return (unsigned)kind < POLICY_RULE_KIND_COUNT ? keys[kind] : "";
 }
 
+static const char *const effects[] = {
+	[PATH_ALLOW_READ] = "allow-read", [PATH_ALLOW_WRITE] = "allow-write", [PATH_OVERLAY] = "overlay",
+	[PATH_DENY_READ] = "deny-read",   [PATH_DENY_WRITE] = "deny-write",   [PATH_EXEMPT] = "exempt",
+};
+_Static_assert(ARRAY_SIZE(effects) == PATH_EFFECT_END, "one name an effect");
+
+const char *policy_rule_effect(uint32_t effect)
+{
+	return effect > 0 && effect < PATH_EFFECT_END ? effects[effect] : "";
+}
+
 static int no_memory(const struct building *b)
 {
 	return error_set(b->error, ERROR_INTERNAL, ENOMEM, "", NULL, "There is no memory for the policy.");

@@ -49,6 +49,9 @@ int policy_rules_build(const struct policy *p, const char *home, const char *pro
 void policy_rules_done(struct policy_rules *r);
 #define _cleanup_policy_rules_ __attribute__((cleanup(policy_rules_done)))
 
+/* "allow-read", "allow-write", "overlay", "deny-read", "deny-write", "exempt". */
+const char *policy_rule_effect(uint32_t effect);
+
 /* The key of the policy that gives rules of this kind: "sandbox.filesystem.allowRead"; "" for the project. */
 const char *policy_rule_key(enum policy_rule_kind kind);
 

@@ -103,6 +103,18 @@ static const struct json_field policy_show_fields[] = {
 };
 const struct json_schema schema_policy_show = SCHEMA(policy_show_fields, "PolicyShow", struct policy_show_parameters);
 
+#define TEST(member) offsetof(struct policy_test_parameters, member)
+static const struct json_field policy_test_fields[] = {
+	{ "policies", JSON_FIELD_OBJECT_ARRAY, TEST(policies), .required = true, .max = LIMIT_POLICY_LAYERS,
+	  .schema = &policy_text },
+	{ "cwd", JSON_FIELD_BYTES, TEST(cwd), .required = true },
+	{ "pwd", JSON_FIELD_BYTES, TEST(pwd) },
+	{ "links", JSON_FIELD_OBJECT_ARRAY, TEST(links), .max = LINKS_MAX, .schema = &path_link },
+	{ "path", JSON_FIELD_BYTES, TEST(path), .required = true },
+	{ "kind", JSON_FIELD_STRING, TEST(kind) },
+};
+const struct json_schema schema_policy_test = SCHEMA(policy_test_fields, "PolicyTest", struct policy_test_parameters);
+
 static const struct json_field get_interface_description_fields[] = {
 	{ "interface", JSON_FIELD_STRING, offsetof(struct get_interface_description_parameters, interface),
 	  .required = true },
@@ -122,6 +134,7 @@ const struct schema_method schema_methods[] = {
 	{ "org.isod.Layer", &schema_layer },
 	{ "org.isod.Discard", &schema_discard },
 	{ "org.isod.PolicyShow", &schema_policy_show },
+	{ "org.isod.PolicyTest", &schema_policy_test },
 	{ "org.isod.Status", &schema_none },
 	{ "org.varlink.service.GetInfo", &schema_none },
 	{ "org.varlink.service.GetInterfaceDescription", &schema_get_interface_description },

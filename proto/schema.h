@@ -78,6 +78,15 @@ struct policy_show_parameters {
 	const char *cwd;              /* bytes, or NULL */
 };
 
+struct policy_test_parameters {
+	struct json_objects policies; /* struct schema_policy */
+	const char *cwd;              /* bytes */
+	const char *pwd;              /* bytes, or NULL */
+	struct json_objects links;    /* struct schema_link */
+	const char *path;             /* bytes */
+	const char *kind;             /* or NULL */
+};
+
 struct get_interface_description_parameters {
 	const char *interface;
 };
@@ -90,6 +99,7 @@ extern const struct json_schema schema_kill;
 extern const struct json_schema schema_layer;
 extern const struct json_schema schema_discard;
 extern const struct json_schema schema_policy_show;
+extern const struct json_schema schema_policy_test;
 extern const struct json_schema schema_get_interface_description;
 /* Methods without parameters: .size is 1, the struct holds nothing. */
 extern const struct json_schema schema_none;

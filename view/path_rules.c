@@ -323,6 +323,51 @@ void path_rules_decide(const struct path_rules *r, const char *path, enum path_k
 		path_index_find(r->leading, path, find_whole, &ret->keep);
 }
 
+static int compare_holdings(const void *a, const void *b)
+{
+	const struct path_holding *x = a, *y = b;
+
+	if (x->set_aside != y->set_aside)
+		return (int)x->set_aside - (int)y->set_aside;
+	if (x->depth != y->depth)
+		return x->depth > y->depth ? -1 : 1;
+	if (x->strength != y->strength)
+		return x->strength > y->strength ? -1 : 1;
+	return (x->rule > y->rule) - (x->rule < y->rule);
+}
+
+/* The depth at which a rule holds; 0: it does not. */
+static unsigned holding_depth(const struct search *s, const struct path_rule *rule, const char *path)
+{
+	if (is_about_kind(s, rule, false))
+		return path_pattern_depth(rule->pattern, path);
+	if (!is_about_kind(s, rule, true) || !path_pattern_match(rule->pattern, path))
+		return 0;
+	return path_pattern_depth(rule->pattern, path);
+}
+
+size_t path_rules_holding(const struct path_rules *r, const char *path, enum path_kind kind, struct path_holding *ret)
+{
+	struct search s = { .rules = r, .kind = kind };
+	size_t n = 0;
+
+	path_index_find(r->all, path, weigh, &s);
+	for (size_t i = 0; i < r->n; i++) {
+		const struct path_rule *rule = &r->rules[i];
+		enum rank read = rank_of(rule, false), write = rank_of(rule, true);
+		unsigned depth = holding_depth(&s, rule, path);
+
+		if (depth == 0)
+			continue;
+		ret[n] = (struct path_holding){ .rule = (uint32_t)i, .depth = depth };
+		ret[n].strength = rule->effect == PATH_EXEMPT ? RANK_PROTECTION : read > write ? read : write;
+		ret[n++].set_aside =
+			rule->flags & PATH_RULE_BUILT_IN && is_denial(rule) && (!s.granted || depth <= s.exempt);
+	}
+	qsort(ret, n, sizeof(*ret), compare_holdings);
+	return n;
+}
+
 bool path_rules_concern_below(const struct path_rules *r, const char *folder)
 {
 	for (size_t i = 0; i < r->n_wild; i++)

@@ -89,6 +89,17 @@ const struct path_rule *path_rules_get(const struct path_rules *r, size_t i);
 /* path: clean, absolute. No allocation; microseconds with 10,000 literal rules and 100 patterns. */
 void path_rules_decide(const struct path_rules *r, const char *path, enum path_kind kind, struct path_verdict *ret);
 
+/* For people: one rule that holds for a path. */
+struct path_holding {
+	uint32_t rule;
+	unsigned depth;    /* parts of the path that its pattern matches */
+	unsigned strength; /* among those as deep */
+	bool set_aside;    /* a protection that a PATH_EXEMPT takes away, or of a place that nothing grants */
+};
+
+/* All of them, the strongest first; ret has room for path_rules_count(). Returns how many. Slow: tries every rule. */
+size_t path_rules_holding(const struct path_rules *r, const char *path, enum path_kind kind, struct path_holding *ret);
+
 /* Could a rule with a wildcard say something about a path below folder that it does not say about folder itself? False:
  * the walk may stop here. */
 bool path_rules_concern_below(const struct path_rules *r, const char *folder);

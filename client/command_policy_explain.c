@@ -1,0 +1,153 @@
+/* isoctl policy explain: which rules hold for a path, the strongest first; or all of the file view in short. */
+#include <errno.h>
+#include <string.h>
+
+#include "client/call.h"
+#include "client/command.h"
+#include "client/listing.h"
+#include "client/policy_query.h"
+#include "client/policy_texts.h"
+#include "client/report.h"
+
+struct explain_options {
+	struct option_list policy;
+	int json;
+};
+
+static const struct option options[] = {
+	{ "policy", 'p', "FILE", "as `run` would with this file", OPTION_LIST,
+	  offsetof(struct explain_options, policy) },
+	{ "json", 'j', NULL, "one JSON object", OPTION_SET, offsetof(struct explain_options, json), 1 },
+	OPTION_END,
+};
+
+static int append_rules(struct buffer *out, const struct json_value *rules)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < rules->array.count; i++) {
+		const struct json_value *rule = &rules->array.items[i], *state = json_get(rule, "state");
+		bool known = state && state->type == JSON_STRING;
+
+		r = buffer_printf(out, "  %-9s ", known ? state->string.data : "-");
+		if (r == 0)
+			r = policy_query_append_rule(out, rule);
+		if (r == 0)
+			r = buffer_append_string(out, "\n");
+	}
+	return r;
+}
+
+static int append_path(struct buffer *out, const struct call *call, struct error *e)
+{
+	const struct json_value *real = call_member(call, "real", JSON_STRING, e);
+	const struct json_value *access = real ? call_member(call, "access", JSON_STRING, e) : NULL;
+	const struct json_value *rules = access ? call_member(call, "rules", JSON_ARRAY, e) : NULL;
+	int r;
+
+	if (!rules)
+		return -EBADMSG;
+	r = listing_append(out, real);
+	if (r == 0)
+		r = buffer_append_string(out, ": ");
+	if (r == 0)
+		r = listing_append(out, access);
+	if (r == 0)
+		r = buffer_append_string(out, "\n");
+	return r < 0 ? r : append_rules(out, rules);
+}
+
+static int append_pair(struct buffer *out, const char *name, const struct json_value *v)
+{
+	int r = buffer_printf(out, "%s: ", name);
+
+	if (r == 0)
+		r = listing_append(out, json_get(v, "value"));
+	if (r == 0)
+		r = buffer_append_string(out, "  (");
+	if (r == 0)
+		r = listing_append(out, json_get(v, "from"));
+	return r < 0 ? r : buffer_append_string(out, ")\n");
+}
+
+/* The file view's part of a policy: lists, switches, and the switches of "protect". */
+static int append_members(struct buffer *out, const char *prefix, const struct json_value *object)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < object->object.count; i++) {
+		const struct json_member *m = &object->object.members[i];
+		char name[128];
+
+		snprintf(name, sizeof(name), "%s%s", prefix, m->name);
+		if (m->value.type == JSON_OBJECT && json_get(&m->value, "from")) {
+			r = append_pair(out, name, &m->value);
+		} else if (m->value.type == JSON_OBJECT && prefix[0] == '\0') {
+			r = append_members(out, "protect.", &m->value);
+		} else if (m->value.type == JSON_ARRAY) {
+			for (size_t k = 0; r == 0 && k < m->value.array.count; k++)
+				r = append_pair(out, name, &m->value.array.items[k]);
+		}
+	}
+	return r;
+}
+
+static const struct json_value *ask_policy(struct call *call, const struct client *client,
+					   const struct option_list *files, struct error *e)
+{
+	struct policy_texts texts = { .count = 0 };
+	const struct json_value *policy = NULL, *sandbox;
+	int r = policy_texts_collect(&texts, files, e);
+
+	if (r == 0) {
+		policy_texts_write(&texts, call_begin(call, "org.isod.PolicyShow", 0));
+		r = call_send(call, client, e);
+	}
+	if (r == 0)
+		r = call_reply(call, CALL_TIMEOUT_MS, e);
+	policy_texts_done(&texts);
+	if (r == 0)
+		policy = call_member(call, "policy", JSON_OBJECT, e);
+	sandbox = policy ? json_get(policy, "sandbox") : NULL;
+	policy = sandbox && sandbox->type == JSON_OBJECT ? json_get(sandbox, "filesystem") : NULL;
+	return policy && policy->type == JSON_OBJECT ? policy : NULL;
+}
+
+static int run(const struct client *client, const void *filled, char **operands, int n_operands)
+{
+	const struct explain_options *o = filled;
+	_cleanup_buffer_ struct buffer out = BUFFER_INIT(16U << 20);
+	_cleanup_call_ struct call call = CALL_INIT;
+	const struct json_value *answer = NULL;
+	struct error e = ERROR_INIT;
+	int r = 0;
+
+	if (n_operands == 0)
+		answer = ask_policy(&call, client, &o->policy, &e);
+	else if (policy_query(client, &o->policy, operands[0], &call, &e) == 0)
+		answer = call.reply.parameters;
+	if (answer && o->json)
+		return listing_print_json(answer);
+	if (answer)
+		r = n_operands ? append_path(&out, &call, &e) : append_members(&out, "", answer);
+	if (answer && r == 0)
+		return listing_print(&out);
+	if (e.code == ERROR_NONE)
+		error_set(&e, ERROR_INTERNAL, EBADMSG, "reply", NULL, "isod's answer cannot be read.");
+	report_error(&e);
+	return 1;
+}
+
+const struct command command_policy_explain = {
+	.name = "policy explain",
+	.operands = "[PATH]",
+	.summary = "Show the rules that hold for a path, the strongest first, or those of the file view",
+	.options = options,
+	.options_size = sizeof(struct explain_options),
+	.max_operands = 1,
+	.usage_exit = EXIT_USAGE,
+	.details = "Behind each rule: the key of the policy that it belongs to and the file that says it. \"decides\" "
+		   "is what\n"
+		   "counts for the path, \"holds\" is overruled, \"set-aside\" a protection with an exception.\n",
+	.run = run,
+};
