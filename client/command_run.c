@@ -6,11 +6,11 @@
 #include <unistd.h>
 
 #include "client/command.h"
+#include "client/policy_git.h"
 #include "client/policy_texts.h"
 #include "client/report.h"
 #include "client/run.h"
 #include "client/run_directory.h"
-#include "client/run_git.h"
 #include "client/run_options.h"
 #include "client/run_policy.h"
 #include "client/terminal.h"
@@ -45,9 +45,7 @@ struct request {
 	struct run_directory directory;
 	struct policy_texts policies;
 	struct run_environment environment;
-	struct run_git_rules git_rules;
-	struct buffer git; /* JSON, as is the next */
-	struct buffer command_line;
+	struct buffer command_line; /* JSON */
 };
 
 static void request_done(struct request *r)
@@ -55,32 +53,7 @@ static void request_done(struct request *r)
 	run_directory_done(&r->directory);
 	policy_texts_done(&r->policies);
 	run_environment_done(&r->environment);
-	run_git_rules_done(&r->git_rules);
-	buffer_done(&r->git);
 	buffer_done(&r->command_line);
-}
-
-/* Before the command line, whose rules may say otherwise. */
-static int add_git(struct request *q, const struct policy *merged, struct error *e)
-{
-	struct policy_texts *t = &q->policies;
-	bool last = t->count > 0 && t->inputs[t->count - 1].layer == POLICY_COMMAND_LINE;
-	struct policy_input command_line = { .text = NULL };
-	int r = run_git_collect(q->directory.cwd, merged, &q->environment, &q->git_rules, e);
-
-	if (r == 0 && q->git_rules.notes.len > 0)
-		r = buffer_append(&q->environment.notes, q->git_rules.notes.data, q->git_rules.notes.len);
-	if (r == 0)
-		r = run_git_rules_write(&q->git_rules, &q->git);
-	if (r <= 0)
-		return r;
-	if (last)
-		command_line = t->inputs[--t->count];
-	r = policy_texts_add_text(t, POLICY_COMMAND_LINE, "git", q->git.data, q->git.len, e);
-	if (r == 0 && last)
-		r = policy_texts_add_text(t, POLICY_COMMAND_LINE, command_line.path, command_line.text,
-					  command_line.len, e);
-	return r;
 }
 
 /*
@@ -101,7 +74,7 @@ static int select_environment(struct request *q, const struct run_options *o, st
 	if (r == 0)
 		r = run_environment_select(environ, &o->environment, &merged.environment_pass, &q->environment, e);
 	if (r == 0)
-		r = add_git(q, &merged, e);
+		r = policy_git_add(&q->policies, q->directory.cwd, &merged, &q->environment, &q->environment.notes, e);
 	policy_done(&merged);
 	policy_texts_done(&all);
 	return r;
@@ -172,16 +145,12 @@ static bool wants_terminal(const struct run_options *o)
 static int run(const struct client *client, const void *filled, char **operands, int n_operands)
 {
 	const struct run_options *o = filled;
-	struct request q = { .environment = RUN_ENVIRONMENT_INIT,
-			     .git = BUFFER_INIT(LIMIT_POLICY_FILE),
-			     .command_line = BUFFER_INIT(LIMIT_POLICY_FILE) };
+	struct request q = { .environment = RUN_ENVIRONMENT_INIT, .command_line = BUFFER_INIT(LIMIT_POLICY_FILE) };
 	struct run run = { .client = client, .environment = &q.environment, .quiet = o->quiet, .call = CALL_INIT };
 	bool terminal = wants_terminal(o);
 	struct error e = ERROR_INIT;
-	int r, code;
+	int r = collect(&q, o, &e), code;
 
-	run_git_rules_init(&q.git_rules);
-	r = collect(&q, o, &e);
 	if (r == 0) {
 		write_request(call_begin(&run.call, "org.isod.Run", terminal ? CALL_UPGRADE : CALL_MORE), &q, o,
 			      terminal, operands);

@@ -40,6 +40,12 @@ static const char *const hook_names[] = {
 	"sendemail-validate", "update",
 };
 
+/* Files that decide what git runs, or where it looks. */
+static const char *const kept_names[] = {
+	"config",          "config.worktree",         "commondir",
+	"info/attributes", "objects/info/alternates", "objects/info/http-alternates"
+};
+
 static bool is_on(const struct look *l, enum protect_group group)
 {
 	return l->policy->protect[group].on;
@@ -60,9 +66,8 @@ static void keep_repository(struct look *l, const char *git)
 		run_git_rules_add_below(l->rules, RUN_GIT_KEEP, git, "hooks");
 	if (!is_on(l, PROTECT_GIT_CONFIG))
 		return;
-	run_git_rules_add_below(l->rules, RUN_GIT_KEEP, git, "config");
-	run_git_rules_add_below(l->rules, RUN_GIT_KEEP, git, "config.worktree");
-	run_git_rules_add_below(l->rules, RUN_GIT_KEEP, git, "commondir");
+	for (size_t i = 0; i < ARRAY_SIZE(kept_names); i++)
+		run_git_rules_add_below(l->rules, RUN_GIT_KEEP, git, kept_names[i]);
 }
 
 /* The folders of other worktrees: their own HEAD, index and pointers. More than can be named: all but our own. */
@@ -82,6 +87,12 @@ static void keep_worktrees(struct look *l)
 	}
 	for (size_t i = 0; !layout->worktrees.more && i < layout->worktrees.count; i++)
 		run_git_rules_add(l->rules, RUN_GIT_KEEP, layout->worktrees.items[i]);
+	if (layout->worktrees.count > 0) {
+		/* gc would expire the logs of all worktrees, and take those away that it does not see inside. */
+		run_git_rules_set(l->rules, "gc.reflogExpire", "never");
+		run_git_rules_set(l->rules, "gc.reflogExpireUnreachable", "never");
+		run_git_rules_set(l->rules, "gc.worktreePruneExpire", "never");
+	}
 	if (layout->kind != GIT_WORKTREE)
 		return;
 	run_git_rules_add_below(l->rules, RUN_GIT_KEEP, layout->git, "commondir");
