@@ -1,0 +1,23 @@
+#ifndef ISOD_LINUX_LATE_MAP_H
+#define ISOD_LINUX_LATE_MAP_H
+/* The late guard's map and iterator by bpf(2) itself: for the programs that link no libbpf. */
+#include <stddef.h>
+#include <stdint.h>
+
+#include "daemon/linux/late_record.h"
+
+/* 0 or -errno; -E2BIG where LATE_SESSIONS are guarded already. The record is in force when this returns. */
+int late_map_set(int map, uint32_t session, const struct late_record *record);
+/* 0 also where it is not there. */
+int late_map_remove(int map, uint32_t session);
+
+/*
+ * The addresses of folders that this process has open: for each of the n descriptors fds one in ret. program: the
+ * iterator late_folders. 0; -ENOENT where the kernel did not tell one.
+ */
+int late_map_addresses(int program, const int *fds, size_t n, uint64_t *ret);
+
+/* The key of the calling process' pid namespace, or of that of a child (proc: O_PATH of its /proc folder). */
+int late_map_key(int proc, uint32_t *ret);
+
+#endif
