@@ -154,6 +154,10 @@ int run_directory_find(const char *pwd, struct run_directory *ret, struct error 
 		return cwd_error(errno, e);
 	if (ret->cwd[0] != '/')
 		return cwd_error(ENOENT, e);
+	if (strlen(ret->cwd) >= PATH_MAX)
+		return error_set(e, ERROR_INVALID, ENAMETOOLONG, "working directory", "Move the project up.",
+				 "The path of the working directory is too long: %zu bytes, and Linux takes %d.",
+				 strlen(ret->cwd), PATH_MAX - 1);
 	if (!pwd || strcmp(pwd, ret->cwd) == 0 || !is_plain_absolute(pwd) || !is_here(pwd))
 		return 0;
 	r = run_directory_walk(pwd, ret);
