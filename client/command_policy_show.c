@@ -4,6 +4,7 @@
 #include "client/call.h"
 #include "client/command.h"
 #include "client/listing.h"
+#include "client/policy_git.h"
 #include "client/policy_texts.h"
 #include "client/report.h"
 #include "client/run_directory.h"
@@ -80,12 +81,15 @@ static int ask(struct call *call, const struct client *client, const struct show
 	struct run_directory directory = { 0 };
 	struct error ignored = ERROR_INIT;
 	int r = policy_texts_collect(&texts, &o->policy, e);
+	bool here = run_directory_find(NULL, &directory, &ignored) == 0;
 
+	if (r == 0 && here)
+		r = policy_git_add(&texts, directory.cwd, NULL, NULL, NULL, e);
 	if (r == 0) {
 		struct json_writer *w = call_begin(call, "org.isod.PolicyShow", 0);
 
 		policy_texts_write(&texts, w);
-		if (run_directory_find(NULL, &directory, &ignored) == 0)
+		if (here)
 			json_write_member_string(w, "cwd", directory.cwd);
 		r = call_send(call, client, e);
 	}

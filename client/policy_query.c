@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "client/listing.h"
+#include "client/policy_git.h"
 #include "client/policy_texts.h"
 #include "client/run_directory.h"
 #include "view/path_token.h"
@@ -99,14 +100,17 @@ static const char *kind_of(const char *path)
 	return S_ISREG(st.st_mode) && !has_token(path) ? "file-without-token" : "file";
 }
 
-static int find_path(const char *typed, const char *cwd, char **ret, struct error *e)
+/* "~/x" is below home, as in a policy: a shell does not see it in --read=~/x. */
+static int find_path(const char *typed, const char *cwd, const char *home, char **ret, struct error *e)
 {
 	_cleanup_free_ char *absolute = NULL;
+	bool at_home = home && typed[0] == '~' && (typed[1] == '/' || typed[1] == '\0');
+	const char *base = typed[0] == '/' ? "" : at_home ? home : cwd;
 	int r;
 
 	if (typed[0] == '\0')
 		return error_set(e, ERROR_INVALID, EINVAL, "path", NULL, "The path is empty.");
-	if (asprintf(&absolute, "%s%s%s", typed[0] == '/' ? "" : cwd, typed[0] == '/' ? "" : "/", typed) < 0) {
+	if (asprintf(&absolute, "%s%s%s", base, typed[0] == '/' ? "" : "/", typed + at_home) < 0) {
 		absolute = NULL;
 		return error_set(e, ERROR_INTERNAL, ENOMEM, "path", NULL, "There is no memory left.");
 	}
@@ -147,9 +151,11 @@ int policy_query(const struct client *client, const struct option_list *policy, 
 	if (user)
 		run_directory_add_home(user->pw_dir, &directory);
 	if (r == 0)
-		r = find_path(typed, directory.cwd, &path, e);
+		r = find_path(typed, directory.cwd, user ? user->pw_dir : NULL, &path, e);
 	if (r == 0)
 		r = policy_texts_collect(&texts, policy, e);
+	if (r == 0)
+		r = policy_git_add(&texts, directory.cwd, NULL, NULL, NULL, e);
 	if (r == 0)
 		r = send_question(client, &texts, &directory, path, call, e);
 	policy_texts_done(&texts);
