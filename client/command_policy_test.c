@@ -32,7 +32,7 @@ static const struct {
 	{ "readable", "it can be read, not written" },
 	{ "overlay", "it can be read; what is written goes to a layer of the session" },
 	{ "writable", "it can be read and written" },
-	{ "system", "it is part of what every sandbox can read" },
+	{ "system", "it is part of what every sandbox can read and none can write" },
 	{ "private", "the sandbox has a folder of its own there" },
 };
 
