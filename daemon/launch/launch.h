@@ -33,7 +33,7 @@ struct launch_tree {
 	bool attached;  /* in the view */
 };
 
-/* One path that a pattern of the plan (PLAN_MOUNT_MATCHES) stood for on the host. */
+/* One path that a pattern of the plan (PLAN_MOUNT_MATCHES, PLAN_MOUNT_DEVICE) stood for on the host. */
 struct launch_match {
 	char *path;
 	uint32_t mount; /* of the plan */

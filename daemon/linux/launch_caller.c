@@ -135,7 +135,7 @@ int launch_caller_source(const struct launch_context *c, const char *path, bool 
 		return r;
 	if (strlen(path) >= LIMIT_PATH)
 		return -ENAMETOOLONG;
-	strcpy(w.rest, path);
+	memcpy(w.rest, path, strlen(path) + 1);
 	r = start_at_root(&w);
 	while (r == 0)
 		r = step(c, &w, follow_last, e);

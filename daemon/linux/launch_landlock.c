@@ -67,8 +67,6 @@ static uint64_t added_rights(const struct plan_mount *m, uint64_t all)
 		return RIGHTS_USE & all;
 	case PLAN_MOUNT_DEV:
 		return (RIGHTS_USE | RIGHT_IOCTL_DEV) & all;
-	case PLAN_MOUNT_DEVICE:
-		return (m->flags & PLAN_READ_ONLY ? RIGHT_IOCTL_DEV : RIGHTS_USE | RIGHT_IOCTL_DEV) & all;
 	default:
 		return 0;
 	}
@@ -99,8 +97,13 @@ static int add_rules(const struct launch *l, int ruleset, uint64_t all, struct e
 		if (r == 0 && m->type == PLAN_MOUNT_DEV)
 			r = add_rule(l, ruleset, "/dev/shm", all);
 	}
-	for (size_t i = 0; i < l->n_matches && r == 0; i++)
-		r = add_target(l, ruleset, l->matches[i].path, l->matches[i].tree.read_only ? 0 : all, e);
+	for (size_t i = 0; i < l->n_matches && r == 0; i++) {
+		const struct launch_match *m = &l->matches[i];
+		bool device = l->plan.mounts[m->mount].type == PLAN_MOUNT_DEVICE;
+
+		r = add_target(l, ruleset, m->path,
+			       m->tree.read_only ? 0 : all & (device ? RIGHTS_USE | RIGHT_IOCTL_DEV : all), e);
+	}
 	return r;
 }
 

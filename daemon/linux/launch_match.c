@@ -18,6 +18,7 @@
 struct walk {
 	struct launch *l;
 	uint32_t mount;
+	bool device; /* character devices, and nothing else */
 	const char *pattern;
 	size_t n_entries; /* of all patterns */
 	size_t room;
@@ -103,6 +104,13 @@ static int keep(struct walk *w, const char *path, int *fd, bool is_dir)
 	return 0;
 }
 
+static bool is_wanted(const struct walk *w, const struct stat *st)
+{
+	if (w->device)
+		return S_ISCHR(st->st_mode);
+	return S_ISDIR(st->st_mode) || S_ISREG(st->st_mode) || S_ISSOCK(st->st_mode);
+}
+
 static int walk_folder(struct walk *w, int folder, const char *path);
 
 /* What cannot be opened by the caller, a symlink, a device is no match. */
@@ -111,6 +119,7 @@ static int look_at(struct walk *w, int folder, const char *folder_path, const ch
 	_cleanup_close_ int fd = -1;
 	_cleanup_free_ char *path = NULL;
 	struct stat st;
+	bool matches;
 	int r;
 
 	if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
@@ -122,17 +131,16 @@ static int look_at(struct walk *w, int folder, const char *folder_path, const ch
 		return -ENOMEM;
 	if (strlen(path) >= LIMIT_PATH)
 		return 0;
-	bool matches = path_pattern_match(w->pattern, path);
+	matches = path_pattern_match(w->pattern, path);
 	if (!matches && !rest_of(w->pattern, path))
 		return 0;
 	fd = launch_sys_openat2(folder, name, O_PATH | O_NOFOLLOW | O_CLOEXEC, RESOLVE_NO_MAGICLINKS);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return fd == -EMFILE || fd == -ENFILE || fd == -ENOMEM ? fd : 0;
-	if (matches && (S_ISDIR(st.st_mode) || S_ISREG(st.st_mode) || S_ISSOCK(st.st_mode)) &&
-	    launch_source_check(fd, path, w->e) == 0)
-		return keep(w, path, &fd, S_ISDIR(st.st_mode));
-	if (matches && w->e->code != ERROR_NONE)
-		return -EPERM;
+	if (matches && is_wanted(w, &st)) {
+		r = launch_source_check(fd, path, w->e);
+		return r < 0 ? r : keep(w, path, &fd, S_ISDIR(st.st_mode));
+	}
 	return S_ISDIR(st.st_mode) ? walk_folder(w, fd, path) : 0;
 }
 
@@ -161,7 +169,7 @@ static int walk_folder(struct walk *w, int folder, const char *path)
 	return r;
 }
 
-/* The folder in which the search begins: the components before the first wildcard. */
+/* The folder in which the search begins: the components before the first wildcard, or before the last one. */
 static int prefix_of(const char *pattern, char *ret, size_t size)
 {
 	char part[LIMIT_PATH];
@@ -201,6 +209,20 @@ static int find_one(struct walk *w)
 	return walk_folder(w, fd, prefix);
 }
 
+/* A device that is named, and not by a pattern, is meant. */
+static int find_device(struct walk *w)
+{
+	const struct plan *plan = &w->l->plan;
+	size_t before = w->l->n_matches;
+	int r = find_one(w);
+
+	if (r < 0 || w->l->n_matches > before || !path_pattern_is_literal(w->pattern) ||
+	    plan->mounts[w->mount].flags & PLAN_OPTIONAL || plan->flags & PLAN_DEGRADED)
+		return r;
+	return error_set(w->e, ERROR_REFUSED, ENODEV, NULL, NULL, "%s is not a character device that uid %u can reach.",
+			 w->pattern, w->l->context->uid);
+}
+
 static int compare(const void *a, const void *b)
 {
 	return strcmp(((const struct launch_match *)a)->path, ((const struct launch_match *)b)->path);
@@ -232,11 +254,13 @@ int launch_match_find(struct launch *l, struct error *e)
 	if (r == 0)
 		r = launch_caller_enter(l->context);
 	for (uint32_t i = 0; i < l->plan.n_mounts && r == 0; i++) {
-		if (l->plan.mounts[i].type != PLAN_MOUNT_MATCHES)
-			continue;
 		w.mount = i;
 		w.pattern = l->plan.mounts[i].source;
-		r = find_one(&w);
+		w.device = l->plan.mounts[i].type == PLAN_MOUNT_DEVICE;
+		if (w.device)
+			r = find_device(&w);
+		else if (l->plan.mounts[i].type == PLAN_MOUNT_MATCHES)
+			r = find_one(&w);
 	}
 	if (r < 0)
 		return r;

@@ -1,8 +1,10 @@
 #include "daemon/linux/launch_protect.h"
 
+#include <linux/magic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 
 #include "base/fd.h"
 #include "base/limits.h"
@@ -12,6 +14,8 @@
 #include "daemon/linux/launch_place.h"
 #include "daemon/linux/launch_sys.h"
 #include "daemon/linux/launch_target.h"
+#include "view/path_rules.h"
+#include "view/path_token.h"
 
 /* Somebody who swaps files in a loop is met by as many tries; each is decided in microseconds. */
 #define TRIES 64
@@ -160,6 +164,50 @@ static int find(const struct launch *l, const char *path, struct found *f)
 	return 0;
 }
 
+/* What cannot be read counts as a file with a secret: its owner can make it readable later. */
+static bool has_token(const struct launch *l, const char *path)
+{
+	_cleanup_close_ int fd = launch_caller_open(l->context, l->root_fd, path,
+						    O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, RESOLVE_IN_ROOT);
+	_cleanup_free_ char *head = malloc(PATH_TOKEN_HEAD);
+	struct stat st;
+	ssize_t n;
+
+	if (fd < 0 || !head || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return true;
+	n = fd_read_full(fd, head, PATH_TOKEN_HEAD);
+	return n < 0 || path_token_found(head, (size_t)n, st.st_size <= n);
+}
+
+static bool is_overlay(int fd)
+{
+	struct statfs fs;
+
+	return fstatfs(fd, &fs) == 0 && fs.f_type == OVERLAYFS_SUPER_MAGIC;
+}
+
+/* Do the rules mean what is there, a file or a folder, with a token or without? Changes *how; false = nothing to do. */
+static bool is_meant(const struct launch *l, const char *path, const struct found *f, enum launch_protection *how)
+{
+	struct path_verdict v;
+
+	if (!l->rules)
+		return true;
+	path_rules_decide(l->rules, path, f->is_dir ? PATH_FOLDER : PATH_FILE, &v);
+	if (!f->is_dir && v.access == PATH_DENIED &&
+	    path_rules_get(l->rules, v.read_rule)->flags & PATH_RULE_IF_TOKEN && !has_token(l, f->path))
+		path_rules_decide(l->rules, path, PATH_FILE_WITHOUT_TOKEN, &v);
+	if (*how == LAUNCH_COVER)
+		return v.access == PATH_DENIED || v.access == PATH_ABSENT;
+	/* A layer for a single name cannot be made here: it is not written to, then. */
+	if (*how == LAUNCH_LOCK_READ_ONLY &&
+	    (v.access == PATH_WRITABLE || (v.access == PATH_OVERLAID && is_overlay(f->place)))) {
+		*how = LAUNCH_LOCK;
+		return v.keep;
+	}
+	return true;
+}
+
 static int mount_over(struct launch *l, const struct found *f, enum launch_protection how, uint64_t *ret_id,
 		      struct error *e)
 {
@@ -209,7 +257,8 @@ static int protect_once(struct launch *l, const char *path, enum launch_protecti
 	uint64_t id;
 	int r = find(l, path, &f);
 
-	if (r == 0 && f.device != l->covers_device && (!f.by_link || launch_target_is_granted(l, f.path))) {
+	if (r == 0 && f.device != l->covers_device && (!f.by_link || launch_target_is_granted(l, f.path)) &&
+	    is_meant(l, path, &f, &how)) {
 		r = mount_over(l, &f, how, &id, e);
 		if (r == 0 && f.by_link && how != LAUNCH_COVER)
 			r = hold_link(l, path);

@@ -10,10 +10,10 @@ enum launch_protection {
 };
 
 /*
- * What path leads to in the view is covered or locked, and looked up again to see that it is. A symlink is followed
- * inside the view, and what it leads to is protected where it is one of the user's own files (a grant); a lock holds
- * the link, too. Mounts of the plan below stay as they are. What is not there needs nothing. 0; -errno with *e filled,
- * also where path does not stand still.
+ * What path leads to in the view is covered or locked where the rules mean what is there, and looked up again to see
+ * that it is. A symlink is followed inside the view, and what it leads to is protected where it is one of the user's
+ * own files (a grant); a lock holds the link, too. Mounts of the plan below stay as they are. What is not there needs
+ * nothing. 0; -errno with *e filled, also where path does not stand still.
  */
 int launch_protect_path(struct launch *l, const char *path, enum launch_protection how, struct error *e);
 

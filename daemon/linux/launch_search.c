@@ -15,7 +15,6 @@
 #include "daemon/linux/launch_sys.h"
 #include "daemon/linux/launch_target.h"
 #include "view/path_rules.h"
-#include "view/path_token.h"
 
 /* Entries that one call brings: a page of them costs as much as a single one. */
 #define ENTRIES_SIZE (64U << 10)
@@ -73,21 +72,6 @@ static struct folder *take_folder(struct search *s)
 	return f;
 }
 
-/* What cannot be read counts as a file with a secret: its owner can make it readable later. */
-static bool has_token(const struct launch *l, const char *path)
-{
-	_cleanup_close_ int fd = launch_caller_open(l->context, l->root_fd, path,
-						    O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, RESOLVE_IN_ROOT);
-	_cleanup_free_ char *head = malloc(PATH_TOKEN_HEAD);
-	struct stat st;
-	ssize_t n;
-
-	if (fd < 0 || !head || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
-		return true;
-	n = fd_read_full(fd, head, PATH_TOKEN_HEAD);
-	return n < 0 || path_token_found(head, (size_t)n, st.st_size <= n);
-}
-
 /* What a name leads to: the kind by which rules are asked. 1 = nothing. */
 static int kind_of(const struct search *s, const char *path, enum path_kind *ret)
 {
@@ -101,17 +85,6 @@ static int kind_of(const struct search *s, const char *path, enum path_kind *ret
 		return fd < 0 ? fd : -errno;
 	*ret = S_ISDIR(st.st_mode) ? PATH_FOLDER : PATH_FILE;
 	return 0;
-}
-
-static void decide(const struct search *s, const char *path, enum path_kind kind, struct path_verdict *v)
-{
-	const struct path_rules *rules = s->l->rules;
-
-	path_rules_decide(rules, path, kind, v);
-	if (kind != PATH_FILE || v->access != PATH_DENIED ||
-	    !(path_rules_get(rules, v->read_rule)->flags & PATH_RULE_IF_TOKEN) || has_token(s->l, path))
-		return;
-	path_rules_decide(rules, path, PATH_FILE_WITHOUT_TOKEN, v);
 }
 
 static bool is_writable(enum path_access access)
@@ -180,7 +153,7 @@ static int look_at_entry(struct search *s, const struct folder *f, unsigned type
 		r = kind_of(s, s->path, &kind);
 		if (r != 0)
 			return r < 0 ? r : 0;
-		decide(s, s->path, kind, &v);
+		path_rules_decide(s->l->rules, s->path, kind, &v);
 		how = protection_of(&v, f->access);
 	}
 	r = protect(s, s->path, how, e);
@@ -284,7 +257,7 @@ static int add_grant(struct search *s, const struct launch_target *t, struct err
 	struct path_verdict v;
 	int r;
 
-	decide(s, t->path, t->tree->is_dir ? PATH_FOLDER : PATH_FILE, &v);
+	path_rules_decide(s->l->rules, t->path, t->tree->is_dir ? PATH_FOLDER : PATH_FILE, &v);
 	if (v.access == PATH_DENIED || (v.access == PATH_READABLE && is_writable(around))) {
 		r = protect(s, t->path, protection_of(&v, around), e);
 		if (r < 0 || v.access == PATH_DENIED)

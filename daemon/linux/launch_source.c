@@ -82,18 +82,8 @@ static bool is_bindable(const struct stat *st)
 	       (S_ISCHR(st->st_mode) && st->st_rdev == makedev(1, 3));
 }
 
-static bool is_device_path(const struct plan_mount *m)
-{
-	return strncmp(m->source, "/dev/", 5) == 0 && strcmp(m->source, m->target) == 0;
-}
-
 static int check_kind(const struct plan_mount *m, const struct stat *st, struct error *e)
 {
-	if (m->type == PLAN_MOUNT_DEVICE)
-		return S_ISCHR(st->st_mode) && is_device_path(m)
-			       ? 0
-			       : error_set(e, ERROR_REFUSED, EPERM, NULL, NULL,
-					   "%s is not a character device below /dev.", m->source);
 	if (m->type == PLAN_MOUNT_OVERLAY && !S_ISDIR(st->st_mode))
 		return error_set(e, ERROR_REFUSED, ENOTDIR, NULL, NULL,
 				 "%s is no folder, so there can be no layer over it.", m->source);
@@ -134,7 +124,7 @@ static int check_source(struct launch *l, const struct plan_mount *m, struct lau
 
 static bool has_source(const struct plan_mount *m)
 {
-	return m->type == PLAN_MOUNT_BIND || m->type == PLAN_MOUNT_OVERLAY || m->type == PLAN_MOUNT_DEVICE;
+	return m->type == PLAN_MOUNT_BIND || m->type == PLAN_MOUNT_OVERLAY;
 }
 
 static int open_sources(struct launch *l, struct error *e)
@@ -177,8 +167,11 @@ int launch_source_open(struct launch *l, struct error *e)
 
 uint64_t launch_source_attributes(const struct plan_mount *m)
 {
-	return MOUNT_ATTR_NOSUID | (m->type == PLAN_MOUNT_DEVICE ? MOUNT_ATTR_NOEXEC : MOUNT_ATTR_NODEV) |
-	       (m->flags & PLAN_READ_ONLY ? MOUNT_ATTR_RDONLY : 0) | (m->flags & PLAN_NOEXEC ? MOUNT_ATTR_NOEXEC : 0);
+	/* A device is written to on a read-only mount, too; its node's mode and owner are not. */
+	if (m->type == PLAN_MOUNT_DEVICE)
+		return MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC | MOUNT_ATTR_RDONLY;
+	return MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (m->flags & PLAN_READ_ONLY ? MOUNT_ATTR_RDONLY : 0) |
+	       (m->flags & PLAN_NOEXEC ? MOUNT_ATTR_NOEXEC : 0);
 }
 
 int launch_source_clone_tree(int *fd, bool recursive, uint64_t attributes)
@@ -211,7 +204,7 @@ int launch_source_clone(struct launch *l, struct error *e)
 	for (uint32_t i = 0; i < l->plan.n_mounts && r == 0; i++) {
 		const struct plan_mount *m = &l->plan.mounts[i];
 
-		if ((m->type == PLAN_MOUNT_BIND || m->type == PLAN_MOUNT_DEVICE) && !l->trees[i].absent)
+		if (m->type == PLAN_MOUNT_BIND && !l->trees[i].absent)
 			r = clone_source(&l->trees[i], m, m->source, e);
 	}
 	for (size_t i = 0; i < l->n_matches && r == 0; i++)
@@ -271,5 +264,9 @@ int launch_source_own(struct launch *l, struct error *e)
 	fd_close(LAUNCH_FD_ETC);
 	fd_close(LAUNCH_FD_SCRATCH);
 	fd_close(LAUNCH_FD_LAYERS);
+	if (!(l->context->flags & LAUNCH_HAS_LATE)) {
+		fd_close(LAUNCH_FD_LATE_SESSIONS);
+		fd_close(LAUNCH_FD_LATE_FOLDERS);
+	}
 	return 0;
 }

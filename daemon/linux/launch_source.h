@@ -3,7 +3,7 @@
 /* Steps of the outer process that turn the plan's sources into detached mounts, held by descriptor. */
 #include "daemon/launch/launch.h"
 
-/* Opens every source of a bind mount, an overlay or a device, O_PATH, with the rights of the caller. Ends with root's
+/* Opens every source of a bind mount or an overlay, O_PATH, with the rights of the caller. Ends with root's
  * again. */
 int launch_source_open(struct launch *l, struct error *e);
 /* Clones each into a detached tree and sets its flags there: it is never visible without them. */
@@ -15,7 +15,7 @@ int launch_source_own(struct launch *l, struct error *e);
 
 /* Refuses what lies in a file system of the kernel; path is for the message. 0 or -errno. */
 int launch_source_check(int fd, const char *path, struct error *e);
-/* MOUNT_ATTR_* of a mount of the plan: always nosuid; nodev or, for a device, noexec. */
+/* MOUNT_ATTR_* of a mount of the plan: always nosuid, and nodev but for a device. */
 uint64_t launch_source_attributes(const struct plan_mount *m);
 /* Replaces a descriptor by a detached, private copy of the mount there (recursive: and of those below) with attributes
  * set. 0 or -errno. */

@@ -26,7 +26,7 @@ int launch_target_index(struct launch *l)
 	if (!targets)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < l->plan.n_mounts; i++)
-		if (l->plan.mounts[i].type != PLAN_MOUNT_MATCHES)
+		if (l->plan.mounts[i].type != PLAN_MOUNT_MATCHES && l->plan.mounts[i].type != PLAN_MOUNT_DEVICE)
 			targets[n++] =
 				(struct launch_target){ l->plan.mounts[i].target, &l->plan.mounts[i], &l->trees[i] };
 	for (size_t i = 0; i < l->n_matches; i++)

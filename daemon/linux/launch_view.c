@@ -245,7 +245,7 @@ static int (*const kinds[])(struct launch *, const struct plan_mount *, struct l
 	[PLAN_MAKE_DIR] = make_dir,
 	[PLAN_MAKE_LINK] = make_link,
 	[PLAN_MOUNT_OVERLAY] = mount_tree,
-	[PLAN_MOUNT_DEVICE] = mount_tree,
+	[PLAN_MOUNT_DEVICE] = mount_matches,
 	[PLAN_MOUNT_MATCHES] = mount_matches,
 	[PLAN_COVER] = cover,
 	[PLAN_LOCK] = lock,

@@ -210,13 +210,18 @@ static void a_folder_that_cannot_have_a_layer(void **state)
 static void a_device_works(void **state)
 {
 	struct driver d;
+	static const struct path_rule rules[] = { { .effect = PATH_ALLOW_WRITE, .pattern = "/dev/isod-test*" } };
 
 	/* Stands for a graphics card: a character device that answers. */
 	mknod("/dev/isod-test", S_IFCHR | 0666, makedev(1, 5));
 	assert_int_equal(chmod("/dev/isod-test", 0666), 0);
-	driver_init(&d,
-		    SHELL("head -c 4 /dev/isod-test | od -An -tx1; stat -c %F /dev/isod-test; ! rm /dev/isod-test"));
+	driver_init(&d, SHELL("head -c 4 /dev/isod-test | od -An -tx1; echo x > /dev/isod-test; ! chmod 600 "
+			      "/dev/isod-test; stat -c %F /dev/isod-test; ! rm /dev/isod-test"));
+	d.plan.rules = rules;
+	d.plan.n_rules = 1;
 	driver_mount(&d, PLAN_MOUNT_DEVICE, 0, "/dev/isod-test", "/dev/isod-test");
+	driver_mount(&d, PLAN_MOUNT_DEVICE, 0, "/dev/isod-te*", "/dev/isod-te*");
+	driver_mount(&d, PLAN_MOUNT_DEVICE, 0, "/dev/isod-absent*", "/dev/isod-absent*");
 	start(&d);
 	assert_non_null(strstr(d.text, " 00 00 00 00\n"));
 	assert_non_null(strstr(d.text, "character special file\n"));
@@ -230,11 +235,11 @@ static void what_is_no_device_is_refused(void **state)
 
 	driver_init(&d, SHELL("true"));
 	driver_mount(&d, PLAN_MOUNT_DEVICE, 0, "/dev/shm", "/dev/shm");
-	fails(&d, "is not a character device below /dev");
+	fails(&d, "is not a character device");
 	mknod("/dev/isod-test-block", S_IFBLK | 0666, makedev(7, 200));
 	driver_init(&d, SHELL("true"));
 	driver_mount(&d, PLAN_MOUNT_DEVICE, 0, "/dev/isod-test-block", "/dev/isod-test-block");
-	fails(&d, "is not a character device below /dev");
+	fails(&d, "is not a character device");
 	unlink("/dev/isod-test-block");
 }
 

@@ -269,6 +269,8 @@ static void nesting_uncovers_nothing(void **state)
 	rule(&d, &rules, PATH_ALLOW_WRITE, "");
 	rule(&d, &rules, PATH_DENY_READ, "**/.env");
 	rule(&d, &rules, PATH_DENY_WRITE, "**/.git/hooks");
+	rule(&d, &rules, PATH_DENY_WRITE, "hooks");
+	rule(&d, &rules, PATH_DENY_READ, "folder");
 	run(&d);
 }
 
@@ -309,6 +311,35 @@ static void a_token_decides(void **state)
 	run(&d);
 }
 
+/* What a rule is about is seen when it is looked at: a folder may have the name of a file with secrets. */
+static void rules_mean_files_or_folders(void **state)
+{
+	struct driver d;
+	struct rules rules;
+
+	driver_init(&d,
+		    SHELL(CLOSED("file") CLOSED("sub/.env") "touch folder/x .env/x; echo x >> settings/x; "
+							    "! touch config 2>/dev/null; ! mv settings s 2>/dev/null"));
+	host(&d, "mkdir folder .env sub settings; echo s > file; echo s > sub/.env; touch config");
+	grant(&d);
+	static const char *const names[] = { "file", "folder" };
+	rule(&d, &rules, PATH_ALLOW_WRITE, "");
+	rule(&d, &rules, PATH_DENY_READ, "**/.env");
+	rules.list[1].flags = PATH_RULE_BUILT_IN | PATH_RULE_FILES_ONLY;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		rule(&d, &rules, PATH_DENY_READ, names[i]);
+		rules.list[2 + i].flags = PATH_RULE_BUILT_IN | PATH_RULE_FILES_ONLY;
+		driver_mount(&d, PLAN_COVER, 0, NULL, in_project(&d, names[i]));
+	}
+	rule(&d, &rules, PATH_DENY_WRITE, "config");
+	rule(&d, &rules, PATH_DENY_WRITE, "settings");
+	rules.list[5].flags = PATH_RULE_BUILT_IN | PATH_RULE_FILES_ONLY;
+	rule(&d, &rules, PATH_DENY_WRITE, "settings/nothing");
+	driver_mount(&d, PLAN_LOCK, PLAN_READ_ONLY, NULL, in_project(&d, "config"));
+	driver_mount(&d, PLAN_LOCK, PLAN_READ_ONLY, NULL, in_project(&d, "settings"));
+	run(&d);
+}
+
 /* Nothing of all that is left on the host. */
 static void the_host_looks_as_before(void **state)
 {
@@ -326,6 +357,8 @@ static void the_host_looks_as_before(void **state)
 	driver_mount(&d, PLAN_MOUNT_BIND, PLAN_GRANT, in_project(&d, "folder/deep"), in_project(&d, "folder/deep"));
 	rule(&d, &rules, PATH_ALLOW_WRITE, "");
 	rule(&d, &rules, PATH_DENY_READ, "**/.env");
+	rule(&d, &rules, PATH_DENY_READ, "folder");
+	rule(&d, &rules, PATH_ALLOW_WRITE, "folder/deep");
 	rule(&d, &rules, PATH_DENY_WRITE, "**/.git/hooks");
 	struct link_message exit;
 	driver_run(&d, &exit);
@@ -352,6 +385,7 @@ int main(void)
 		cmocka_unit_test(nesting_uncovers_nothing),
 		cmocka_unit_test(there_is_a_bound),
 		cmocka_unit_test(a_token_decides),
+		cmocka_unit_test(rules_mean_files_or_folders),
 		cmocka_unit_test(the_host_looks_as_before),
 	};
 
