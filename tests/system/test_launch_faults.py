@@ -23,6 +23,7 @@ FAULTS = {
     'open sources': ['openat2'],
     'clone sources': ['open_tree'],
     'etc overlay': ['fsopen'],
+    'layers': ['fsconfig:1=0'],
     'scratch folders': ['mkdirat:0=10'],
     'own descriptors': [f'openat:2={os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW:#x}'],
     'namespaces': ['clone3'],
@@ -34,7 +35,10 @@ FAULTS = {
     'nft ruleset': ['socket:0=16:2=12'],
     'listening sockets': ['listen'],
     'view root': ['move_mount'],
-    'view mounts': ['mknodat'],
+    'covers': ['mkdirat:2=0'],
+    'view mounts': ['mknodat:2=0x21b6'],
+    'protected files': ['getdents64'],
+    'end of covers': ['umount2:1=10'],
     'pivot root': ['pivot_root'],
     'host name': ['sethostname'],
     'terminal': ['ioctl:1=0x40045431'],
@@ -49,7 +53,7 @@ FAULTS = {
     'working directory': ['getcwd'],
     'Landlock': ['landlock_restrict_self'],
 }
-WITH_TERMINAL = ('terminal', 'program session')
+OPTIONS = {'terminal': ['--tty'], 'program session': ['--tty'], 'layers': ['--overlay']}
 
 
 @pytest.fixture(scope='module')
@@ -117,8 +121,7 @@ def test_a_step_that_fails(faulty, project, step):
     assert before['groups'] == [] and before['folders'] == [], before
     set_rules(faulty, rules)
     mark = os.path.join(project, 'ran')
-    options = ['--tty'] if step in WITH_TERMINAL else []
-    r = faulty.sh(f'echo ran > {shlex.quote(mark)}', options=options, cwd=project)
+    r = faulty.sh(f'echo ran > {shlex.quote(mark)}', options=OPTIONS.get(step, []), cwd=project)
     assert r.rc == 125 and not os.path.exists(mark), r
     assert f'({step})' in r.errors or f'"{step}"' in r.errors or f'{step}:' in r.errors, r
     assert settled(faulty) == before
