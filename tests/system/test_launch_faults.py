@@ -3,6 +3,7 @@
 isod-launch is started under a filter of the test's (denying.py), so that the one system call of that step is refused."""
 import os
 import pwd
+import re
 import shlex
 
 import pytest
@@ -12,13 +13,19 @@ from waiting import wait_for
 
 TESTS = os.path.dirname(os.path.abspath(__file__))
 
+
+def descriptor(name):
+    with open(os.path.join(TESTS, '../../daemon/wire/fds.h'), encoding='ascii') as f:
+        return re.search(rf'{name} =\s+(\d+),', f.read()).group(1)
+
+
 # step: what is refused; True: the session has a terminal
 FAULTS = {
     'descriptors': ['fcntl:1=1034'],
     'context': ['close_range'],
     'plan': ['mmap:4=3'],
     'filters': ['mmap:4=7'],
-    'cgroups': ['write:0=12'],
+    'cgroups': [f'write:0={descriptor("LAUNCH_FD_CGROUP")}'],
     'limits': ['prlimit64:1=7'],
     'open sources': ['openat2'],
     'clone sources': ['open_tree'],
