@@ -146,7 +146,9 @@ static int run(const struct client *client, const void *filled, char **operands,
 {
 	const struct run_options *o = filled;
 	struct request q = { .environment = RUN_ENVIRONMENT_INIT, .command_line = BUFFER_INIT(LIMIT_POLICY_FILE) };
-	struct run run = { .client = client, .environment = &q.environment, .quiet = o->quiet, .call = CALL_INIT };
+	struct run run = {
+		.client = client, .environment = &q.environment, .quiet = o->quiet, .call = CALL_INIT, .made = MADE_INIT
+	};
 	bool terminal = wants_terminal(o);
 	struct error e = ERROR_INIT;
 	int r = collect(&q, o, &e), code;

@@ -15,7 +15,7 @@ static const struct option options[] = {
 
 static int append_line(struct buffer *out, const char *name, const struct json_value *v, bool is_argv)
 {
-	int r = buffer_printf(out, "%-9s ", name);
+	int r = buffer_printf(out, "%-10s ", name);
 
 	if (r == 0)
 		r = is_argv ? listing_append_argv(out, v) : listing_append(out, v);
@@ -24,7 +24,8 @@ static int append_line(struct buffer *out, const char *name, const struct json_v
 
 static int print(const struct json_value *answer)
 {
-	static const char *const names[] = { "id", "name", "state", "project", "uid", "started", "ended", "exit" };
+	static const char *const names[] = { "id",      "name",  "state", "project", "uid",
+					     "started", "ended", "exit",  "late",    "lateReason" };
 	const struct json_value *session = json_get(answer, "session");
 	_cleanup_buffer_ struct buffer out = BUFFER_INIT(64U << 20);
 	int r = append_line(&out, "command", json_get(session, "argv"), true);

@@ -29,6 +29,15 @@ static int print(const struct client *client, const struct json_value *answer, b
 	if (r == 0)
 		r = listing_append(&out, json_get(answer, "landlock"));
 	if (r == 0)
+		r = buffer_append_string(&out, "\nsecret files that appear during a session: ");
+	if (r == 0)
+		r = listing_append(&out, json_get(answer, "late"));
+	if (r == 0 && json_get(answer, "lateReason") && json_get(answer, "lateReason")->type == JSON_STRING) {
+		r = buffer_append_string(&out, ": ");
+		if (r == 0)
+			r = listing_append(&out, json_get(answer, "lateReason"));
+	}
+	if (r == 0)
 		r = buffer_append_string(&out, "\n");
 	return r < 0 ? 1 : listing_print(&out);
 }

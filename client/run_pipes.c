@@ -76,6 +76,7 @@ static void on_reply(struct pipes *p)
 		if (run_started(p->run, &p->error) < 0)
 			failed(p);
 	} else if (p->state == PIPES_RUNNING && strcmp(name, "exited") == 0) {
+		made_add_reply(&p->run->made, p->run->call.reply.parameters);
 		ended(p, exit_code(p));
 	}
 	/* Other events are news of a later version. */
@@ -220,6 +221,7 @@ int run_pipes(struct run *run)
 	} else {
 		report_error(&p.error);
 	}
+	run_finished(run);
 	run_stdio_done(&p.stdio);
 	signal_link_done(&p.link);
 	fd_close(p.signals);

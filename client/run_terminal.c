@@ -211,6 +211,17 @@ static void on_exit_frame(struct screen *s, const struct stream_frame *frame)
 	}
 }
 
+static void on_late(struct screen *s, const struct stream_frame *frame)
+{
+	uint32_t kind = stream_u32(frame->payload);
+
+	if (kind == STREAM_LATE_MORE)
+		s->run->made.more += stream_u32(frame->payload + 4);
+	else if (kind == STREAM_LATE_PLANTED || kind == STREAM_LATE_RUNS)
+		made_add(&s->run->made, kind == STREAM_LATE_PLANTED, (const char *)frame->payload + 8,
+			 strnlen((const char *)frame->payload + 8, frame->len - 8));
+}
+
 static void on_frame(struct screen *s, const struct stream_frame *frame)
 {
 	switch (frame->type) {
@@ -226,6 +237,9 @@ static void on_frame(struct screen *s, const struct stream_frame *frame)
 		return;
 	case STREAM_EXIT:
 		on_exit_frame(s, frame);
+		return;
+	case STREAM_LATE:
+		on_late(s, frame);
 		return;
 	default:
 		return; /* a later version's */
@@ -387,6 +401,7 @@ static void leave(struct screen *s)
 	terminal_restore();
 	if (s->error.code != ERROR_NONE)
 		report_error(&s->error);
+	run_finished(s->run);
 }
 
 /* Until the program runs nothing is set up, so a failure or a signal leaves nothing behind. */

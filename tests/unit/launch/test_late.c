@@ -241,18 +241,19 @@ static void the_end_of_pid1_is_the_end(void **state)
 	driver_done(&d);
 }
 
-/* 20,000 protected names: some are told, the rest is counted, the end comes. */
+/* 5,000 protected names: some are told, the rest is counted, the end comes. */
 static void a_flood_is_counted(void **state)
 {
 	struct driver d;
 	size_t lines = 0;
 
-	init(&d, SHELL("mkdir .vscode; cd .vscode; i=0; while [ $i -lt 20000 ]; do : > $i; i=$((i+1)); done"));
+	init(&d, SHELL("mkdir .vscode; cd .vscode; i=0; while [ $i -lt 5000 ]; do : > $i; i=$((i+1)); done"));
 	start(&d);
 	finish(&d, 0);
 	for (const char *at = d.late; (at = strchr(at, '\n')); at++)
 		lines++;
-	assert_in_range(lines, 200, 600);
+	/* 256 at once, 16 a second */
+	assert_in_range(lines, 200, 2500);
 	assert_non_null(strstr(d.late, "MORE "));
 }
 

@@ -1,0 +1,291 @@
+"""Files that appear while a session runs: cases 103 and 137, who is told, and what happens when a part is killed."""
+import json
+import os
+import pwd
+import re
+import signal
+import subprocess
+
+import pexpect
+import pytest
+
+from conftest import Isod, PINS, USERS
+from waiting import wait_for
+
+PLANTED = ('.claude/settings.json', '.claude/settings.local.json', '.mcp.json', '.codex/config.toml',
+           '.gemini/settings.json', '.vscode/tasks.json', '.idea/workspace.xml', '.envrc')
+RUNS = ('pyvenv.cfg', 'Makefile')
+
+
+class Session:
+    """`sh` inside, fed a line at a time; a file of the project says that a line is done."""
+
+    def __init__(self, isod, project, *options):
+        self.isod, self.project, self.number = isod, project, 0
+        self.process = isod.popen('run', *options, '--', 'sh', cwd=project, stdin=subprocess.PIPE,
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.do(':')
+
+    def do(self, line):
+        """Runs it and returns what it wrote to stdout and stderr."""
+        self.number += 1
+        self.process.stdin.write(f'{{ {line}\n}} 2>&1; echo "end $?" {self.number}\n'.encode())
+        self.process.stdin.flush()
+        text = b''
+        while not text.endswith(f' {self.number}\n'.encode()):
+            got = self.process.stdout.readline()
+            assert got, (text, self.process.stderr.read())
+            text += got
+        return text.decode()
+
+    def id(self):
+        return next(s['id'] for s in self.isod.sessions() if s['project'] == self.project)
+
+    def end(self):
+        """Ends it and returns what isoctl said at the end."""
+        self.process.stdin.close()
+        out, err = self.process.stdout.read(), self.process.stderr.read()
+        assert self.process.wait(60) == 0, (out, err)
+        return err.decode()
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+        for f in (self.process.stdin, self.process.stdout, self.process.stderr):
+            f.close()
+
+
+@pytest.fixture
+def session(isod, project):
+    s = Session(isod, project)
+    yield s
+    if s.process.poll() is None:
+        s.kill()
+
+
+def as_user(script, cwd):
+    entry = pwd.getpwnam(USERS[0])
+    subprocess.run(['sh', '-ec', script], cwd=cwd, user=entry.pw_uid, group=entry.pw_gid, extra_groups=[], check=True)
+
+
+def events(isod, session_id, name):
+    return [e for e in isod.audit(session_id) if e['event'] == name]
+
+
+# --- case 103 -------------------------------------------------------------------------------------------------------
+
+def test_secret_made_on_the_host(isod, session, project):
+    """Unreadable from the first moment: made, moved here, replaced, in a folder made later."""
+    as_user('mkdir sub; echo SECRET > sub/.env; echo open > sub/plain; mkdir later; echo SECRET > later/.env; '
+            'echo SECRET > x; mv x key.pem; echo OPEN > .env.example', project)
+    for name in ('sub/.env', 'later/.env', 'key.pem'):
+        answer = session.do(f'cat {name}; cp {name} copy; head -c 9 {name} | wc -c; (. ./{name})')
+        assert 'SECRET' not in answer, answer
+        assert 'Operation not permitted' in answer or 'Permission denied' in answer, answer
+    assert 'open' in session.do('cat sub/plain')
+    assert 'OPEN' in session.do('cat .env.example')
+    as_user('echo SECRET2 > n; mv n sub/.env', project)
+    assert 'SECRET' not in session.do('cat sub/.env')
+    number = session.id()
+    wait_for(lambda: {e['path'] for e in events(isod, number, 'secret.refused')} >=
+             {f'{project}/sub/.env', f'{project}/later/.env', f'{project}/key.pem'}, 'refusals are in the log')
+    refused = events(isod, number, 'secret.refused')[0]
+    assert refused['rule'] == 'dotenv' and refused['by'] == 'session' and refused['pid'] > 1
+    assert refused['program'].endswith(('cat', 'sh', 'dash'))
+    session.end()
+
+
+def test_cover_detached_by_the_host(isod, project):
+    """An editor saves a file by rename: the cover that was mounted over it is gone, the refusal is not."""
+    as_user('echo SECRET1 > .env', project)
+    session = Session(isod, project)
+    assert 'SECRET' not in session.do('cat .env')
+    as_user('echo SECRET2 > .env.new; mv .env.new .env', project)
+    assert 'SECRET' not in session.do('cat .env')
+    session.end()
+
+
+def test_secret_renamed_inside_is_told(isod, session, project):
+    """This cannot be refused here: it is in the log at once."""
+    as_user('echo SECRET > .env', project)
+    session.do('mv .env harmless')
+    number = session.id()
+    wait_for(lambda: [e for e in events(isod, number, 'secret.moved') if e['path'] == f'{project}/.env'], 'it is told')
+    session.end()
+
+
+def test_packages_with_such_names_unpack(session):
+    """npm, pip and git write files that are called *.pem; nobody inside can read them back."""
+    answer = session.do('mkdir a && echo cert > a/test.pem && tar cf t.tar --exclude "*" -T /dev/null; '
+                        'echo more >> a/test.pem && echo written; cat a/test.pem')
+    assert 'written' in answer and 'cert' not in answer.replace('echo', ''), answer
+    session.end()
+
+
+# --- case 137 -------------------------------------------------------------------------------------------------------
+
+def test_planting_is_told_at_once_and_at_the_end(isod, session, project):
+    for name in PLANTED + RUNS:
+        session.do(f'mkdir -p "$(dirname {name})"; echo x > {name}')
+    session.do('echo x > harmless; mkdir src; echo x > src/main.c')
+    number = session.id()
+    wanted = {f'{project}/{n}' for n in PLANTED}
+    wait_for(lambda: {e['path'] for e in events(isod, number, 'planted')} >= wanted, 'each is in the log')
+    for e in events(isod, number, 'planted'):
+        assert e['by'] == 'session' and e['rule'] != 'policy', e
+    wait_for(lambda: {e['path'] for e in events(isod, number, 'made')} == {f'{project}/{n}' for n in RUNS}, 'so are these')
+    said = session.end()
+    planted, runs = said.split('isod: made during this run, and run later on the host:\n')[1].split(
+        'isod: made during this run; will run on the host when somebody calls it there:\n')
+    assert {line.removeprefix('isod:   ') for line in planted.splitlines()} >= set(PLANTED)
+    assert {line.removeprefix('isod:   ') for line in runs.splitlines()} == set(RUNS)
+    assert 'harmless' not in said and 'main.c' not in said
+    shown = isod.ctl('log', number)
+    assert re.search(rf' planted session={number} .*path={project}/.envrc rule=direnv by=session pid=', shown.text), shown
+
+
+def test_planting_is_told_with_a_terminal(isod, project):
+    entry = pwd.getpwnam(USERS[0])
+    child = pexpect.spawn(isod.client, ['run', '--', 'sh', '-c', r'echo > .envrc; echo > "$(printf ".envrc\n\033]0;x")"; '
+                                        'mkdir .vscode; echo > .vscode/tasks.json; echo > Makefile; echo done'],
+                          cwd=project, env=isod.environment(USERS[0]), timeout=60, encoding='utf-8',
+                          preexec_fn=lambda: (os.setgroups([]), os.setgid(entry.pw_gid), os.setuid(entry.pw_uid)))
+    child.expect(pexpect.EOF)
+    child.close()
+    text = child.before.split('done', 1)[1].replace('\r\n', '\n')
+    assert 'isod:   .envrc\n' in text and 'isod:   .vscode/tasks.json\n' in text and 'isod:   Makefile\n' in text, text
+    assert '\033]0;x' not in text
+
+
+def test_quiet(isod, project):
+    r = isod.run('sh', '-c', 'echo > .envrc', options=('-q',), cwd=project)
+    assert r.rc == 0 and r.errors == '', r
+
+
+def test_what_exists_is_locked(isod, project):
+    for name in PLANTED:
+        as_user(f'mkdir -p "$(dirname {name})"; echo old > {name}', project)
+    session = Session(isod, project)
+    for name in PLANTED:
+        answer = session.do(f'echo new > {name}; mv {name} elsewhere; rm -f {name}')
+        assert 'end 0' not in answer, (name, answer)
+    said = session.end()
+    assert 'run later on the host' not in said, said
+    for name in PLANTED:
+        with open(f'{project}/{name}', encoding='utf-8') as f:
+            assert f.read() == 'old\n', name
+
+
+def test_moved_into_place(isod, session, project):
+    session.do('mkdir -p a/hooks; echo x > a/hooks/post-checkout; mkdir b; mv a b/.git; '
+               'mkdir c; echo x > c/tasks.json; mv c .vscode; ln -s /bin/sh .envrc; mkdir d; echo x > .mcp.new; mv .mcp.new .mcp.json')
+    number = session.id()
+    wanted = {f'{project}/{n}' for n in ('b/.git/hooks/post-checkout', '.vscode/tasks.json', '.envrc', '.mcp.json')}
+    wait_for(lambda: {e['path'] for e in events(isod, number, 'planted')} >= wanted, 'each is in the log')
+    session.end()
+
+
+def test_host_makes_and_replaces(isod, project):
+    as_user('echo old > .envrc', project)
+    session = Session(isod, project)
+    assert 'end 0' not in session.do('echo x > .envrc')
+    as_user('echo new > n; mv n .envrc; echo all: > Makefile', project)
+    number = session.id()
+    found = wait_for(lambda: events(isod, number, 'unprotected'), 'it is told')
+    assert found[0]['path'] == f'{project}/.envrc' and found[0]['by'] == 'host' and 'anew' in found[0]['advice']
+    assert 'new' in session.do('cat .envrc')
+    said = session.end()
+    assert 'isod:   ' not in said, said
+    assert not events(isod, number, 'planted')
+
+
+# --- parts that are killed, floods ------------------------------------------------------------------------------------
+
+def processes(isod, name):
+    found = []
+    for pid in isod.helpers():
+        try:
+            with open(f'/proc/{pid}/comm', encoding='utf-8') as f:
+                if f.read().strip() == name:
+                    found.append(pid)
+        except OSError:
+            pass
+    return found
+
+
+@pytest.mark.parametrize('victim', ['isod-launch', 'isod-session'])
+def test_killed_while_opens_wait(own_isod, project, victim):
+    """Nothing hangs and nothing goes on unguarded: the session ends."""
+    isod = own_isod
+    session = Session(isod, project)
+    session.do('echo > f; for i in 1 2 3 4; do (while :; do read x < f; done) & done')
+    (pid,) = processes(isod, victim)
+    os.kill(pid, signal.SIGKILL)
+    session.process.stdin.close()
+    assert session.process.wait(30) != 0
+    wait_for(lambda: not [s for s in isod.sessions() if s['state'] != 'ended'], 'the session ends')
+    wait_for(lambda: len(isod.helpers()) == 1, 'only isod-control is left')
+    as_user('echo SECRET > .env; cat .env >/dev/null', project)
+
+
+def test_pid1_cannot_be_stopped_from_inside(session, project):
+    session.do('kill -STOP 1; kill -9 1; kill -TERM 1; :')
+    as_user('echo SECRET > .env', project)
+    answer = session.do('cat .env; echo still here')
+    assert 'SECRET' not in answer and 'still here' in answer
+    session.end()
+
+
+def test_flood_of_opens_keeps_the_session_alive(isod, session, project):
+    """Signals, the log and the exit go on while every processor opens files."""
+    session.do('echo > f; for i in 1 2 3 4 5 6; do (while :; do read x < f; done) & done')
+    number = session.id()
+    assert isod.ctl('log', number).rc == 0
+    as_user('echo SECRET > .env', project)
+    assert 'SECRET' not in session.do('cat .env')
+    wait_for(lambda: events(isod, number, 'secret.refused'), 'the refusal is told')
+    session.end()
+
+
+def test_flood_of_names(isod, session, project):
+    """100,000 ordinary and 20,000 protected names: the log stays small, the count is said, a plant among them is known."""
+    session.do('mkdir many && cd many && seq 100000 | xargs touch && cd .. && echo > .envrc && mkdir .vscode && cd .vscode && '
+               'seq 20000 | xargs touch && cd ..')
+    number = session.id()
+    said = session.end()
+    log = isod.audit(number)
+    assert len(log) < 3000, len(log)
+    names = {e['event'] for e in log}
+    assert 'late.more' in names, names
+    assert any(e.get('path') == f'{project}/.envrc' for e in log if e['event'] == 'planted'), names
+    assert 'more made during this run' in said, said
+
+
+# --- what is said about it --------------------------------------------------------------------------------------------
+
+def test_status_and_session_say_it(isod, session):
+    status = json.loads(isod.ctl('status', '--json').out)
+    assert status['late'] == 'refused' and status['lateReason'] is None
+    assert 'secret files that appear during a session: refused' in isod.ctl('status').text
+    number = session.id()
+    wait_for(lambda: next(s for s in isod.sessions() if s['id'] == number)['late'] == 'refused', 'it is known')
+    assert 'refused' in isod.ctl('show', number).text
+    session.end()
+
+
+def test_nesting_is_reported_and_may_be_refused(root_dir, project):
+    isod = Isod(root_dir, 'nesting-late')
+    isod.policy({'hosts': PINS, 'process': {'nesting': True}})
+    isod.start()
+    try:
+        r = isod.sh('echo ran', cwd=project)
+        assert r.rc == 0 and 'reported, not refused' in r.errors and 'process.nesting' in r.errors, r
+        last = isod.last_session()
+        assert [e['late'] for e in events(isod, last['id'], 'late.state')] == ['reported']
+        isod.policy({'hosts': PINS, 'process': {'nesting': True}, 'sandbox': {'filesystem': {'lateFiles': 'require'}}})
+        r = isod.sh('echo ran', cwd=project)
+        assert r.rc == 125 and b'ran' not in r.out and 'process.nesting' in r.errors, r
+        isod.policy({'hosts': PINS, 'sandbox': {'filesystem': {'lateFiles': 'require'}}})
+        assert isod.sh('echo ran', cwd=project).out == b'ran\n'
+    finally:
+        isod.stop()
