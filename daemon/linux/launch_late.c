@@ -21,6 +21,7 @@
 #include "daemon/linux/launch_late_task.h"
 #include "daemon/linux/launch_spawn.h"
 #include "daemon/linux/launch_watch.h"
+#include "view/path_token.h"
 
 /* Opens answered in one turn of the loop, so that a flood of them keeps neither the link nor SIGCHLD waiting. */
 #define TURN_MAX 64
@@ -229,6 +230,28 @@ static uint32_t group_of(const struct launch_late *late, uint32_t rule)
 	return rule == PATH_NO_RULE ? 0 : path_rules_get(late->rules, rule)->group;
 }
 
+/* Not read to the end: it counts as one with a secret. */
+static bool holds_token(int fd)
+{
+	static char head[PATH_TOKEN_HEAD];
+	struct stat st;
+	ssize_t n;
+
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return true;
+	n = read(fd, head, sizeof(head));
+	return n < 0 || path_token_found(head, (size_t)n, st.st_size <= n);
+}
+
+/* The rules' word about a file, which some of them give only after a look into it. */
+static void decide(const struct launch_late *late, const char *path, int fd, struct path_verdict *ret)
+{
+	path_rules_decide(late->rules, path, PATH_FILE, ret);
+	if (ret->access == PATH_DENIED && path_rules_get(late->rules, ret->read_rule)->flags & PATH_RULE_IF_TOKEN &&
+	    !holds_token(fd))
+		path_rules_decide(late->rules, path, PATH_FILE_WITHOUT_TOKEN, ret);
+}
+
 /* What has no path that can be judged is refused. */
 static uint32_t judge(struct launch_late *late, const struct fanotify_event_metadata *event, int *ret)
 {
@@ -237,7 +260,7 @@ static uint32_t judge(struct launch_late *late, const struct fanotify_event_meta
 
 	if (!path_of(late, event->fd, path))
 		return FAN_DENY;
-	path_rules_decide(late->rules, path, PATH_FILE, &verdict);
+	decide(late, path, event->fd, &verdict);
 	if (verdict.access != PATH_DENIED)
 		return FAN_ALLOW;
 	/* Who only writes reads nothing: an archive that is unpacked inside may hold such a file. */
