@@ -118,12 +118,12 @@ static int protect(struct search *s, const char *path, int how, struct error *e)
 	return launch_protect_path(l, path, (enum launch_protection)how, e);
 }
 
-/* Git's store of contents: many files, whose names say nothing. */
-static bool is_object_store(const struct folder *f, const char *name)
+/* Git's store of contents: many files, whose names say nothing. What it says of other stores is in "info". */
+static bool is_object(const struct folder *f, const char *name)
 {
-	const char *git = strstr(f->path, "/.git");
+	const char *git = strstr(f->path, "/.git/"), *last = strrchr(f->path, '/');
 
-	return strcmp(name, "objects") == 0 && git && (git[5] == '\0' || git[5] == '/');
+	return git && strcmp(last, "/objects") == 0 && strcmp(name, "info") != 0;
 }
 
 static enum path_kind kind_of_type(unsigned type)
@@ -194,7 +194,7 @@ static int look_at(struct search *s, const struct folder *f, const char *name, u
 		/* Longer than what any call takes; reached by relative names only. */
 		return skip(s, f->path, ENAMETOOLONG, e);
 	}
-	if (is_object_store(f, name))
+	if (is_object(f, name))
 		return 0;
 	/* Grants are looked at by themselves; other mounts of the plan are nobody's files. */
 	if (s->l->n_targets > 0) {
