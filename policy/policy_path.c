@@ -37,7 +37,7 @@ static int put(struct pattern *p, const char *bytes, size_t n)
 static int put_byte(struct pattern *p, char c, bool plain)
 {
 	const char escaped[] = { '\\', c };
-	bool special = plain && strchr("*?[\\", c);
+	bool special = plain && (c == '*' || c == '?' || c == '[' || c == '\\');
 
 	return special ? put(p, escaped, 2) : put(p, &c, 1);
 }
@@ -150,11 +150,12 @@ static int refuse_result(struct error *e, const char *text, int r)
 int policy_path_expand(const char *text, const char *home, const char *project, char *ret, size_t ret_size,
 		       struct error *e)
 {
-	char path[LIMIT_PATH] = "";
+	char path[LIMIT_PATH];
 	struct pattern p = { .text = path, .size = sizeof(path) };
 	const char *rest, *base = split_base(text, home, project, &rest);
 	int r;
 
+	path[0] = '\0';
 	if (text[0] == '\0')
 		return error_set(e, ERROR_POLICY, EINVAL, "", forms, "The path is empty.");
 	if (!base)

@@ -24,13 +24,19 @@ struct wild {
 	bool anywhere; /* "/" "**" "/" and the last part, nothing else: the last part decides */
 };
 
+/* Which names a wild last part can match at all: those that begin with a byte, those that end with one, or any. */
+#define KEY_LAST 256
+#define KEY_ANY 512
+#define KEY_COUNT 513
+
 struct path_index {
 	struct literal *literals; /* by path, class, id */
 	size_t n_literals;
 	struct wild *named; /* by last */
 	size_t n_named;
-	struct wild *others;
+	struct wild *others; /* by key_of() */
 	size_t n_others;
+	size_t starts[KEY_COUNT + 1]; /* of each key in others */
 	char *text;
 };
 
@@ -75,6 +81,32 @@ static int compare_named(const void *a, const void *b)
 	const struct wild *x = a, *y = b;
 
 	return compare_bytes(x->last, x->last_len, y->last, y->last_len);
+}
+
+static unsigned key_of(const struct wild *w)
+{
+	unsigned char first = (unsigned char)w->last[0], last = (unsigned char)w->last[w->last_len - 1];
+
+	if (first != '*' && first != '?' && first != '[' && first != '\\')
+		return first;
+	return last == '*' || last == '?' || last == ']' ? KEY_ANY : KEY_LAST + last;
+}
+
+static int compare_others(const void *a, const void *b)
+{
+	return (int)key_of(a) - (int)key_of(b);
+}
+
+static void index_others(struct path_index *x)
+{
+	size_t i = 0;
+
+	qsort(x->others, x->n_others, sizeof(*x->others), compare_others);
+	for (unsigned key = 0; key <= KEY_COUNT; key++) {
+		while (i < x->n_others && key_of(&x->others[i]) < key)
+			i++;
+		x->starts[key] = i;
+	}
 }
 
 static void drop_doubles(struct path_index *x)
@@ -151,6 +183,7 @@ int path_index_new(const struct path_index_entry *entries, size_t n, struct path
 	qsort(x->literals, x->n_literals, sizeof(*x->literals), compare_literals);
 	drop_doubles(x);
 	qsort(x->named, x->n_named, sizeof(*x->named), compare_named);
+	index_others(x);
 	*ret = x;
 	return 0;
 }
@@ -198,16 +231,6 @@ static size_t first_named(const struct path_index *x, const char *name, size_t l
 	return low;
 }
 
-/* Cheap and never wrong: false only where the bytes at the ends cannot match. */
-static bool may_match(const struct wild *w, const char *name, size_t len)
-{
-	unsigned char first = (unsigned char)w->last[0], last = (unsigned char)w->last[w->last_len - 1];
-
-	if (!strchr("*?[\\", first) && (unsigned char)name[0] != first)
-		return false;
-	return strchr("*?]", last) || (unsigned char)name[len - 1] == last;
-}
-
 /* One leading part of a path: up to end, its last part from name on. */
 struct part {
 	const char *path;
@@ -216,6 +239,18 @@ struct part {
 	unsigned depth;
 	bool whole;
 };
+
+static void find_other(const struct path_index *x, unsigned key, const struct part *p, path_index_fn *fn, void *context)
+{
+	for (size_t i = x->starts[key]; i < x->starts[key + 1]; i++) {
+		const struct wild *w = &x->others[i];
+
+		if (!path_pattern_match_name(w->last, w->last_len, p->name, (size_t)(p->end - p->name)))
+			continue;
+		if (w->anywhere || path_pattern_match_part(w->pattern, p->path, (size_t)(p->end - p->path)))
+			fn(w->id, p->depth, p->whole, context);
+	}
+}
 
 static void find_at(const struct path_index *x, const struct part *p, path_index_fn *fn, void *context)
 {
@@ -236,15 +271,9 @@ static void find_at(const struct path_index *x, const struct part *p, path_index
 		if (w->anywhere || path_pattern_match_part(w->pattern, p->path, len))
 			fn(w->id, p->depth, p->whole, context);
 	}
-	for (size_t i = 0; i < x->n_others; i++) {
-		const struct wild *w = &x->others[i];
-
-		if (!may_match(w, p->name, name_len) ||
-		    !path_pattern_match_name(w->last, w->last_len, p->name, name_len))
-			continue;
-		if (w->anywhere || path_pattern_match_part(w->pattern, p->path, len))
-			fn(w->id, p->depth, p->whole, context);
-	}
+	find_other(x, (unsigned char)p->name[0], p, fn, context);
+	find_other(x, KEY_LAST + (unsigned char)p->end[-1], p, fn, context);
+	find_other(x, KEY_ANY, p, fn, context);
 }
 
 void path_index_find(const struct path_index *x, const char *path, path_index_fn *fn, void *context)

@@ -141,12 +141,19 @@ static int seen_of_system(const struct tree *t, const char *path)
 	return view_path_is_within(path, "/etc") ? SEEN_OWN_ETC : PATH_ABSENT;
 }
 
-/* Asks the rules about the path in t->at. */
-static int ask(struct tree *t, enum path_kind kind)
+static bool is_about_files(const struct tree *t, uint32_t rule)
+{
+	return rule != PATH_NO_RULE && t->rules->rules[rule].flags & (PATH_RULE_FILES_ONLY | PATH_RULE_IF_TOKEN);
+}
+
+/* Asks the rules about the path in t->at. *ret_about_files: for a folder they would say something else, perhaps. */
+static int ask(struct tree *t, enum path_kind kind, bool *ret_about_files)
 {
 	struct path_verdict v;
 
 	path_rules_decide(t->rules->compiled, t->at, kind, &v);
+	if (ret_about_files)
+		*ret_about_files = is_about_files(t, v.read_rule) || is_about_files(t, v.write_rule);
 	return (int)v.access;
 }
 
@@ -157,7 +164,7 @@ static int below_of(struct tree *t, struct place *p)
 		int now;
 
 		t->at[p->len] = '\0';
-		now = ask(t, PATH_FOLDER);
+		now = ask(t, PATH_FOLDER, NULL);
 		p->below = now == PATH_ABSENT ? seen_of_system(t, t->at) : now;
 		t->at[p->len] = next;
 		p->ask_as_folder = false;
@@ -181,11 +188,9 @@ static struct place *push(struct tree *t, const char *path, size_t len, enum pat
 		t->room = room;
 	}
 	p = &t->places[t->n_places];
-	*p = (struct place){
-		.path = path, .len = (uint32_t)len, .grant = PATH_NO_RULE, .before = before, .now = ask(t, kind)
-	};
+	*p = (struct place){ .path = path, .len = (uint32_t)len, .grant = PATH_NO_RULE, .before = before };
+	p->now = ask(t, kind, &p->ask_as_folder);
 	p->below = p->now == PATH_ABSENT ? seen_of_system(t, t->at) : p->now;
-	p->ask_as_folder = kind != PATH_FOLDER;
 	t->stack[t->depth++] = (uint32_t)t->n_places++;
 	return p;
 }
@@ -218,7 +223,7 @@ static void note_names(struct tree *t, struct place *p, const struct name *names
 			p->grant = names[i].rule;
 	}
 	if (p->now == PATH_DENIED && p->grant != PATH_NO_RULE) {
-		int without = ask(t, PATH_FILE_WITHOUT_TOKEN);
+		int without = ask(t, PATH_FILE_WITHOUT_TOKEN, NULL);
 
 		p->cover_if_token = without != PATH_DENIED;
 		p->now = without;
