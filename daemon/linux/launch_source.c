@@ -57,8 +57,16 @@ static int source_error(struct error *e, const struct launch *l, const struct pl
 {
 	bool caller = r == -ENOENT || r == -ENOTDIR || r == -EACCES || r == -ELOOP || r == -ENAMETOOLONG;
 
-	return error_set(e, caller ? ERROR_INVALID : ERROR_SANDBOX_UNAVAILABLE, -r, NULL,
-			 r == -EMFILE ? "Raise the limit of open files of isod (LimitNOFILE)." : NULL,
+	const char *remedy = NULL;
+
+	if (r == -EMFILE)
+		remedy = "Raise the limit of open files of isod (LimitNOFILE).";
+	/* FUSE looks at all ids of a process, not only at those that it opens files with. */
+	if (r == -EACCES)
+		remedy = "See whether you may enter each folder on the way; a FUSE file system (sshfs) needs \"-o "
+			 "allow_other\" or "
+			 "\"-o allow_root\", since isod must enter it, too.";
+	return error_set(e, caller ? ERROR_INVALID : ERROR_SANDBOX_UNAVAILABLE, -r, NULL, remedy,
 			 "%s cannot be opened with the rights of uid %u: %s.", m->source, l->context->uid,
 			 strerror(-r));
 }
@@ -110,7 +118,7 @@ static int check_source(struct launch *l, const struct plan_mount *m, struct lau
 	int r;
 
 	if (fstat(t->fd, &st) < 0)
-		return -errno;
+		return source_error(e, l, m, -errno);
 	r = launch_source_check(t->fd, m->source, e);
 	if (r == 0)
 		r = check_kind(m, &st, e);

@@ -295,6 +295,37 @@ def test_mounts_below_a_grant(isod, place):
             assert out == b'' and err.count(b'Read-only') == 4, (out, err)
 
 
+@contextlib.contextmanager
+def fuse_of_the_user(target):
+    server = subprocess.Popen(['python3', os.path.join(os.path.dirname(__file__), 'fuse_server.py'), target, str(entry().pw_uid),
+                               str(entry().pw_gid)], stdout=subprocess.PIPE)
+    try:
+        assert server.stdout.readline() == b'ready\n'
+        yield target
+    finally:
+        subprocess.run(['umount', '-l', target], check=False)
+        server.kill()
+        server.wait()
+
+
+@pytest.mark.parametrize('where', ['itself', 'below', 'grant'])
+def test_a_file_system_that_only_the_user_may_enter(isod, place, where):
+    """Case 127: FUSE without allow_other, as sshfs has it. It works with its secrets masked, or the error names it."""
+    top = folder(os.path.join(place, 'fuse'))
+    with fuse_of_the_user(top):
+        cwd = {'itself': top, 'below': top + '/sub', 'grant': None}[where]
+        options = ['--allow-read', top] if where == 'grant' else []
+        # root cannot change to it: that is for the user's own process
+        r = subprocess.run(['env', '-C', cwd or project_of(USERS[0]), isod.client, 'run', *options, '--', 'cat', f'{top}/sub/f', f'{top}/.env'],
+                           env=isod.environment(USERS[0]), cwd='/', user=entry().pw_uid, group=entry().pw_gid, extra_groups=[],
+                           capture_output=True, text=True, timeout=60)
+        assert r.stdout in ('', 'text\n'), r
+        if r.returncode == 125:
+            assert top in r.stderr and 'allow_other' in r.stderr, r
+        else:
+            assert r.stdout == 'text\n', r
+
+
 # --- rules ------------------------------------------------------------------------------------------------------------------------
 def test_ten_thousand_rules(isod, place):
     """Of the administrator's: more than a call may bring. They hold, and those that change nothing are no mounts."""
