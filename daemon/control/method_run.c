@@ -33,6 +33,19 @@ static int check_form(const struct call *call, const struct run_parameters *p, s
 	return stdio_check(call->fds, call->n_fds, e);
 }
 
+/* Whoever has forgotten --overlay would look for the work in vain. */
+static int tell_overlay(struct session *s, const struct plan *plan)
+{
+	for (uint32_t i = 0; i < plan->n_mounts; i++) {
+		if (!(plan->mounts[i].flags & PLAN_KEEP))
+			continue;
+		return string_list_printf(&s->notes, "The project stays as it is: isoctl diff|apply|discard %s", s->id)
+			       ? 0
+			       : -ENOMEM;
+	}
+	return 0;
+}
+
 /* What the session is called and shown as. */
 static int describe(struct session *s, const struct run_parameters *p, const struct plan_built *built, struct error *e)
 {
@@ -46,7 +59,7 @@ static int describe(struct session *s, const struct run_parameters *p, const str
 	for (size_t i = 0; i < built->notes.count; i++)
 		if (!string_list_add(&s->notes, built->notes.items[i]))
 			return no_memory(e);
-	return 0;
+	return tell_overlay(s, &built->plan) < 0 ? no_memory(e) : 0;
 }
 
 /* Nothing runs that is not written down first. */

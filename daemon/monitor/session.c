@@ -8,6 +8,7 @@
 
 #include "base/fd.h"
 #include "base/log.h"
+#include "daemon/monitor/layer_call.h"
 #include "daemon/monitor/monitor.h"
 #include "daemon/monitor/tree_remove.h"
 #include "daemon/wire/control_wire.h"
@@ -65,6 +66,11 @@ struct session *session_new(struct monitor *m, const char *id, uid_t uid)
 static bool anybody_alive(const struct session *s)
 {
 	return s->launch.alive || s->pid1.alive || s->helper.alive;
+}
+
+bool session_is_over(const struct session *s)
+{
+	return s->state >= SESSION_ENDING && !s->launch.alive && !s->pid1.alive && s->report_fd < 0;
 }
 
 static void kill_inside(struct session *s)
@@ -234,6 +240,8 @@ static void settle(struct session *s)
 		judge_start(s);
 	if (s->state == SESSION_RUNNING && (!s->pid1.alive || !s->helper.alive))
 		begin_ending(s, DRAIN_MS);
+	if (session_is_over(s))
+		layer_call_session_over(s);
 	if (s->state == SESSION_ENDING && !anybody_alive(s) && s->report_fd < 0)
 		begin_cleaning(s);
 	if (s->state == SESSION_CLEANING && s->scratch_left != -EINPROGRESS && cgroup_is_gone(s))

@@ -41,8 +41,9 @@ struct session {
 	uv_poll_t report;
 	int report_fd; /* -1 once its end was read */
 	bool was_started;
-	bool keeps_layer; /* layers.h: removed again where the program never ran */
-	int control_end;  /* isod-control's end of its channel to isod-session, until it is handed over */
+	LIST_HEAD(, layer_wait) layer_waits; /* calls that wait for its end (layer_call.c) */
+	bool keeps_layer;                    /* layers.h: removed again where the program never ran */
+	int control_end; /* isod-control's end of its channel to isod-session, until it is handed over */
 	struct error error;
 	uv_timer_t timer;
 	struct etc_layer *etc;
@@ -75,5 +76,7 @@ void session_child_ended(struct child *child);
 /* Ends it, whatever its state. Idempotent. e: why, or NULL; the first reason of a start is what control is told. */
 void session_end(struct session *s, const struct error *e);
 void sessions_end_all(struct monitor *m);
+/* No process of the view is left; what isod still has to clear away may take a while. */
+bool session_is_over(const struct session *s);
 
 #endif

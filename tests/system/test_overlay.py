@@ -56,6 +56,7 @@ def test_nothing_reaches_the_host_before_it_is_applied(isod, repository):
         'a.txt': 'changed', 'gone.txt': 'deleted', 'run.sh': 'mode', 'new': 'new', 'new/sub': 'new', 'new/sub/f': 'new',
         'new/l': 'new', 'src/y.c': 'renamed'}, changes
     assert tree(repository) == before
+    assert session in [x['session'] for x in json.loads(isod.ctl('diff', '--list', '--json').out)]
     # a second session begins with the host's files again
     _, again = run(isod, repository, 'cat a.txt; ls')
     assert b'three' not in again.out and b'gone.txt' in again.out
@@ -65,6 +66,15 @@ def test_nothing_reaches_the_host_before_it_is_applied(isod, repository):
     assert not os.path.exists(f'{repository}/gone.txt') and os.stat(f'{repository}/run.sh').st_mode & 0o777 == 0o755
     assert os.readlink(f'{repository}/new/l') == '../a.txt' and diff(isod, session) == {}
     assert isod.ctl('discard', session).rc == 0
+
+
+def test_the_user_is_told_where_it_is(isod, repository):
+    r = isod.sh('true', options=('--overlay',), cwd=repository)
+    session = isod.last_session()['id']
+    assert r.rc == 0 and f'isoctl diff|apply|discard {session}' in r.errors, r
+    assert 'isoctl diff' not in isod.sh('true', cwd=repository).errors
+    r = isod.ctl('diff', session)
+    assert (r.rc, r.text) == (0, 'no changes\n'), r
 
 
 def test_commits_can_be_taken_over(isod, repository):
@@ -103,10 +113,12 @@ def test_edits_of_the_host_while_it_runs(isod, repository):
     for name in ('a.txt', 'u'):
         with open(f'{repository}/{name}', 'a', encoding='ascii') as f:
             f.write('host\n')
-    p.communicate(b'\n')
+    out, err = p.communicate(b'\n', timeout=60)
+    assert p.returncode == 0, (out, err)
     changes = diff(isod, session)
-    assert {p for p, c in changes.items() if c['conflict']} == {'a.txt', 'u'}, changes
-    assert isod.ctl('apply', session).rc == 1
+    assert {p for p, c in changes.items() if c['conflict']} == {'a.txt', 'u'} and 'run.sh' in changes, changes
+    r = isod.ctl('apply', session)
+    assert r.rc == 1 and r.errors.count('conflict: changed on the host') == 2, r
     for name in ('a.txt', 'u'):
         with open(f'{repository}/{name}', encoding='ascii') as f:
             assert f.read().endswith('host\n') and 'agent' not in f.read()
