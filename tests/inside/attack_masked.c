@@ -87,7 +87,7 @@ static const char *read_masked(void)
 
 static const char *change_masked(void)
 {
-	EXPECT(EACCES, open(attempt_masked, O_WRONLY | O_TRUNC));
+	EXPECT2(EROFS, EACCES, open(attempt_masked, O_WRONLY | O_TRUNC));
 	EXPECT2(EROFS, EPERM, chmod(attempt_masked, 0666));
 	EXPECT2(EROFS, EPERM, chown(attempt_masked, getuid(), (gid_t)-1));
 	return NULL;
@@ -217,7 +217,8 @@ static const char *become_nested(void)
 	close(fd);
 	fd = open("/proc/self/uid_map", O_WRONLY | O_CLOEXEC);
 	snprintf(map, sizeof(map), "0 %u 1", uid);
-	return write(fd, map, strlen(map)) < 0 ? wrong("uid_map") : NULL;
+	/* Nobody in root's session may map uid 0; the capabilities are there without. */
+	return write(fd, map, strlen(map)) < 0 && uid != 0 ? wrong("uid_map") : NULL;
 }
 
 static const char *parent_of(const char *path, char *ret)
@@ -293,7 +294,7 @@ static const char *nested_move(void)
 	if (mkdir("/tmp/isod-move", 0700) < 0)
 		return wrong("mkdir");
 	EXPECT(EINVAL, syscall(SYS_move_mount, AT_FDCWD, attempt_locked_folder, AT_FDCWD, "/tmp/isod-move", 0));
-	EXPECT(EBUSY, rename(attempt_locked_folder, ELSEWHERE));
+	EXPECT2(EBUSY, EXDEV, rename(attempt_locked_folder, ELSEWHERE));
 	return NULL;
 }
 
