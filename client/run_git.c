@@ -10,6 +10,7 @@
 #include "client/trust.h"
 #include "git/git_layout.h"
 #include "git/git_path.h"
+#include "git/git_repository.h"
 #include "git/git_values.h"
 
 struct look {
@@ -100,15 +101,16 @@ static void keep_worktrees(struct look *l)
 	run_git_rules_add_below(l->rules, RUN_GIT_KEEP, layout->git, "config.worktree");
 }
 
+/* The built-in rules know ".git/modules", not those of a worktree or of a separate git folder. */
 static void keep_modules(struct look *l)
 {
 	const struct git_layout *layout = &l->layout;
 
 	for (size_t i = 0; i < layout->modules.count; i++)
-		if (is_visible(l, layout->modules.items[i]))
+		if (is_visible(l, layout->modules.items[i]) && !strstr(layout->modules.items[i], "/.git/modules/"))
 			keep_repository(l, layout->modules.items[i]);
 	if (layout->modules.more)
-		run_git_rules_note(l->rules, "git: there are too many submodules to keep all their hooks read-only");
+		run_git_rules_note(l->rules, "git: there are too many submodules to look at each");
 }
 
 /* In the project's git folder or the one that was granted. A linked worktree has no business with the main one's
@@ -125,6 +127,19 @@ static void keep(struct look *l)
 	if (layout->kind == GIT_WORKTREE && is_on(l, PROTECT_GIT_CONFIG))
 		run_git_rules_add_below(l->rules, RUN_GIT_KEEP, layout->common, "modules");
 	keep_modules(l);
+}
+
+/* core.worktree of a .git folder leads away from it. */
+static void look_at_work_tree(struct look *l)
+{
+	_cleanup_close_ int fd = -1;
+	char path[PATH_MAX];
+
+	if (l->layout.kind != GIT_PLAIN || git_folder_open_any(l->layout.common, &fd) != GIT_ACCEPTED ||
+	    git_repository_work_tree(fd, path, sizeof(path)) < 0 ||
+	    git_path_join(l->layout.common, path, path, sizeof(path)) < 0 || is_visible(l, path))
+		return;
+	run_git_rules_note(l->rules, "git: the work tree of the repository, %s, is not in the project", path);
 }
 
 static bool is_trusted(const struct look *l)
@@ -187,8 +202,9 @@ static void grant_alternates(struct look *l)
 /* The folder of hooks itself would be more than hooks: then the hooks in it, one by one. */
 static void keep_hooks(struct look *l, const char *path)
 {
-	if (!is_on(l, PROTECT_GIT_HOOKS) || !is_visible(l, path))
+	if (!is_on(l, PROTECT_GIT_HOOKS) || strcmp(path, "/") == 0)
 		return;
+	/* Whether it is visible is not asked: some other rule may grant it. */
 	if (!git_path_is_within(l->project, path) && !git_path_is_within(l->layout.git, path) &&
 	    !git_path_is_within(l->layout.common, path)) {
 		run_git_rules_add(l->rules, RUN_GIT_KEEP, path);
@@ -320,6 +336,7 @@ static int collect(struct look *l, struct error *e)
 	if (l->layout.kind != GIT_NONE) {
 		grant(l);
 		keep(l);
+		look_at_work_tree(l);
 		grant_alternates(l);
 	}
 	look_at_hooks(l);

@@ -458,3 +458,38 @@ def test_what_is_not_there_yet_is_refused_or_told(isod, place):
             if os.path.lexists(whole):
                 assert f'isod:   {name}\n' in r.errors, (name, r)
                 os.unlink(whole)
+
+
+def test_overlay_keeps_commits_off_the_host(isod, place):
+    main = repository(place)
+    git(main, 'worktree', 'add', '-q', '../wt')
+    wt = os.path.join(place, 'wt')
+    trust(isod, wt)
+    before = tree_of(main), state(wt)
+    for path in (wt, main):
+        works(isod, path, options=['--overlay'])
+        assert (tree_of(main), state(wt)) == before
+
+
+def test_very_many_worktrees(isod, place):
+    main = repository(place)
+    git(main, 'worktree', 'add', '-q', '../wt')
+    wt, folder = os.path.join(place, 'wt'), main + '/.git/worktrees'
+    trust(isod, wt)
+    as_user('sh', '-c', 'for i in $(seq 300); do mkdir $1/w$i; echo ../.. > $1/w$i/commondir; echo /nowhere/w$i/.git > $1/w$i/gitdir; '
+            'echo $2 > $1/w$i/HEAD; done', 'sh', folder, git(main, 'rev-parse', 'HEAD').strip(), cwd=place)
+    r = works(isod, wt)
+    assert 'none can be added' in r.errors, r
+    r = isod.sh(ATTACK, cwd=wt)
+    assert 'DONE' not in r.text, r
+    assert len(os.listdir(folder)) == 301
+    works(isod, main, 'git commit -q --allow-empty -m x; git gc -q')
+    assert len(os.listdir(folder)) == 301
+
+
+def test_a_work_tree_elsewhere_is_not_followed(isod, place):
+    main = repository(place)
+    as_user('mkdir', 'elsewhere', cwd=place)
+    git(main, 'config', 'core.worktree', place + '/elsewhere')
+    r = isod.sh(f'ls {place}', cwd=main)
+    assert r.text == 'main\n' and 'is not in the project' in r.errors, r
