@@ -274,13 +274,13 @@ def test_case_140_nothing_is_written_through_links_of_the_project(isod, files, r
 def test_swaps_while_it_is_applied(isod, files, root_dir):
     """Somebody turns folders of the project into links and back the whole time: nothing outside is ever written."""
     outside = os.path.join(root_dir, 'swapped')
-    put(f'{outside}/keep', 'outside\n')
-    os.chmod(outside, 0o777)
+    put(f'{outside}/in/keep', 'outside\n')
+    os.chmod(f'{outside}/in', 0o777)
     for i in range(300):
-        put(f'{files}/many/{i}', 'begin\n')
+        put(f'{files}/many/in/{i}', 'begin\n')
     settle()
     with layer(isod, files) as l:
-        l.sh('for i in many/*; do echo agent >> $i; done; for i in 1 2 3 4 5 6 7 8 9; do echo n > many/new$i; done')
+        l.sh('for i in many/in/*; do echo agent >> $i; done; for i in 1 2 3 4 5 6 7 8 9; do echo n > many/in/new$i; done')
     os.symlink(outside, f'{files}/link-to-outside')
     end = threading.Event()
 
@@ -300,12 +300,12 @@ def test_swaps_while_it_is_applied(isod, files, root_dir):
     finally:
         end.set()
         swapper.join()
-    assert os.listdir(outside) == ['keep'] and read(f'{outside}/keep') == b'outside\n'
+    assert os.listdir(outside) == ['in'] and os.listdir(f'{outside}/in') == ['keep'] and read(f'{outside}/in/keep') == b'outside\n'
     if os.path.islink(f'{files}/many'):
         os.rename(f'{files}/many', f'{files}/x')
         os.rename(f'{files}/link-to-outside', f'{files}/many')
     assert isod.ctl('apply', '--overwrite', '--force', l.id).rc == 0
-    assert read(f'{files}/many/7') == b'begin\nagent\n' and not [n for n in os.listdir(f'{files}/many') if n.startswith('.isod')]
+    assert read(f'{files}/many/in/7') == b'begin\nagent\n' and not [n for n in os.listdir(f'{files}/many/in') if n.startswith('.isod')]
 
 
 def test_hostile_layer(isod, files, root_dir):

@@ -176,3 +176,14 @@ def test_only_so_many_are_kept(users, root_dir, repository):
         assert d.run('true', options=('--overlay', '-q'), cwd=repository).rc == 0
     finally:
         d.stop()
+
+
+def test_the_next_command_may_come_at_once(isod, repository):
+    """The client knows of the program's end before the daemon has cleared up."""
+    for i in range(10):
+        r = isod.sh(f'echo {i} > made; seq 2000 | (cd /tmp && xargs touch)', options=('--overlay', '-q'), cwd=repository)
+        assert r.rc == 0, r
+        r = isod.ctl('apply', '--discard', cwd=repository)
+        assert r.rc == 0 and r.text.startswith('1 applied'), r
+        with open(f'{repository}/made', encoding='ascii') as f:
+            assert f.read() == f'{i}\n'
