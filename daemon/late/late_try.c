@@ -117,9 +117,9 @@ static const char *examine(int link, pid_t pid, int map, const struct late_recor
 	char path[32];
 	uint32_t key;
 
-	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
-	proc = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (proc < 0 || late_map_key(proc, &key) < 0)
+	snprintf(path, sizeof(path), "%d", (int)pid);
+	proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (proc < 0 || late_map_key(proc, path, &key) < 0)
 		return "the pid namespace of a child cannot be seen";
 	if (!ask(link, ASK_PERMITTED))
 		return "something is refused without a rule";

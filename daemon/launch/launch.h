@@ -21,6 +21,7 @@
 #include "daemon/wire/plan.h"
 
 struct path_rules;
+struct launch_guard;
 struct launch_late;
 struct sock_filter;
 
@@ -97,6 +98,7 @@ struct launch {
 	uint64_t covers_device; /* st_dev of a cover */
 	bool late_guard;  /* by a step before "protected files": denied names are refused at each open, whatever is here
 			   */
+	struct launch_guard *guard; /* NULL: no late guard in the kernel (launch_guard.h) */
 	size_t n_covered; /* what the step "protected files" did, and how many folders were beyond its bound */
 	size_t n_locked;
 	size_t n_not_searched;

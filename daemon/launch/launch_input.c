@@ -64,6 +64,12 @@ static bool is_layer(int fd)
 	return is_private_folder(fd) || (fstat(fd, &st) == 0 && S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 3));
 }
 
+/* What it is turns out when it is used. */
+static bool is_open(int fd)
+{
+	return fcntl(fd, F_GETFD) >= 0;
+}
+
 static const struct {
 	int fd;
 	const char *name;
@@ -81,6 +87,8 @@ static const struct {
 	{ LAUNCH_FD_ETC, "etc folder", is_folder },
 	{ LAUNCH_FD_SCRATCH, "scratch folder", is_private_folder },
 	{ LAUNCH_FD_LAYERS, "layer folder", is_layer },
+	{ LAUNCH_FD_LATE_SESSIONS, "map", is_open },
+	{ LAUNCH_FD_LATE_FOLDERS, "iterator", is_open },
 };
 
 int launch_input_descriptors(struct launch *l, struct error *e)

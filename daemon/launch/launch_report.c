@@ -10,6 +10,13 @@ int launch_report_pid(int fd, pid_t pid)
 	return fd_write_full(fd, &report, sizeof(report));
 }
 
+int launch_report_late(int fd, uint32_t key)
+{
+	struct launch_report report = { .type = REPORT_LATE, .pid = (int32_t)key };
+
+	return fd_write_full(fd, &report, sizeof(report));
+}
+
 int launch_report_failed(int fd, const struct error *e)
 {
 	struct launch_report report = { .type = REPORT_FAILED, .error = *e };

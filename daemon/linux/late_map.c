@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/bpf.h>
-#include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -79,11 +79,13 @@ int late_map_addresses(int program, const int *fds, size_t n, uint64_t *ret)
 	return 0;
 }
 
-int late_map_key(int proc, uint32_t *ret)
+int late_map_key(int proc, const char *process, uint32_t *ret)
 {
+	char path[64];
 	struct stat st;
 
-	if (fstatat(proc, "ns/pid", &st, 0) < 0)
+	snprintf(path, sizeof(path), "%s/ns/pid", process);
+	if (fstatat(proc, path, &st, 0) < 0)
 		return -errno;
 	*ret = (uint32_t)st.st_ino;
 	return 0;

@@ -17,7 +17,7 @@ int late_map_remove(int map, uint32_t session);
  */
 int late_map_addresses(int program, const int *fds, size_t n, uint64_t *ret);
 
-/* The key of the calling process' pid namespace, or of that of a child (proc: O_PATH of its /proc folder). */
-int late_map_key(int proc, uint32_t *ret);
+/* The key of a process' pid namespace. proc: O_PATH of a procfs; process: its folder there. 0 or -errno. */
+int late_map_key(int proc, const char *process, uint32_t *ret);
 
 #endif

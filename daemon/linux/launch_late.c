@@ -16,6 +16,7 @@
 #include "base/fd.h"
 #include "base/limits.h"
 #include "daemon/launch/launch_step.h"
+#include "daemon/linux/launch_guard.h"
 #include "daemon/linux/launch_late_mounts.h"
 #include "daemon/linux/launch_late_report.h"
 #include "daemon/linux/launch_late_task.h"
@@ -129,7 +130,10 @@ static int open_questions(struct launch *l)
 	late->way = LATE_WAY_NO_NEED;
 	if (concerned == 0)
 		return 0;
-	late->way = LATE_WAY_NONE;
+	late->way = l->guard ? LATE_WAY_KERNEL : LATE_WAY_NONE;
+	if (launch_guard_is_whole(l))
+		return 0;
+	/* The rest that the kernel's guard has no form for. */
 	late->opens = as_caller(l->context, make_opens);
 	r = late->opens;
 	if (r >= 0)
@@ -143,7 +147,7 @@ static int open_questions(struct launch *l)
 		late->reason = reason_of(r);
 	} else if (l->plan.flags & PLAN_NESTING) {
 		late->reason = LATE_REASON_NESTING;
-	} else {
+	} else if (!l->guard) {
 		late->way = LATE_WAY_FANOTIFY;
 	}
 	return 0;

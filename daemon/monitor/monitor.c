@@ -184,6 +184,7 @@ int monitor_open(struct monitor *m, const struct options *options, struct error 
 		.files = { -1, -1, -1, -1, -1 },
 		.etc = ETC_LAYERS_INIT,
 		.probe = { .network = -1 },
+		.late = LATE_INIT,
 		.cgroups = CGROUP_HOST_INIT,
 		.peers = PEERS_INIT,
 		.sessions = SESSIONS_INIT,
@@ -197,7 +198,12 @@ int monitor_open(struct monitor *m, const struct options *options, struct error 
 			       m->control_user.uid, m->control_user.gid, e);
 	if (r == 0)
 		r = make_files(m, e);
-	return r < 0 ? r : open_cgroups(m, e);
+	if (r == 0)
+		r = open_cgroups(m, e);
+	/* After the sweep of the control groups: sessions of an earlier run are still under the guard of that one. */
+	if (r == 0)
+		late_open(&m->late, m->options.libexec, m->place.tag, m->files.null);
+	return r;
 }
 
 void monitor_done(struct monitor *m)
@@ -206,6 +212,7 @@ void monitor_done(struct monitor *m)
 	fd_close(m->files.seccomp);
 	fd_close(m->files.seccomp_nesting);
 	fd_close(m->files.seccomp_session);
+	late_close(&m->late);
 	etc_layers_close(&m->etc);
 	fd_close(m->files.null);
 	fd_close(m->probe.network);

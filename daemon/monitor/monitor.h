@@ -11,6 +11,7 @@
 #include "daemon/linux/probe.h"
 #include "daemon/monitor/control_link.h"
 #include "daemon/monitor/etc_layers.h"
+#include "daemon/monitor/late.h"
 #include "daemon/monitor/listener.h"
 #include "daemon/monitor/options.h"
 #include "daemon/monitor/peers.h"
@@ -42,6 +43,7 @@ struct monitor {
 	struct etc_layers etc;
 	struct cgroup_host cgroups;
 	struct probe probe;
+	struct late late;
 	rlim_t files_soft; /* RLIMIT_NOFILE as isod was started with */
 	struct listener listener;
 	struct peers peers;

@@ -160,6 +160,7 @@ static void begin_cleaning(struct session *s)
 {
 	s->state = SESSION_CLEANING;
 	uv_timer_stop(&s->timer);
+	late_forget(&s->monitor->late, s->late_key);
 	if (uv_queue_work(&s->monitor->loop, &s->work, remove_scratch, on_scratch_removed) < 0)
 		s->scratch_left = tree_remove(s->monitor->place.sessions, s->id);
 }
@@ -284,6 +285,9 @@ static void take_report(struct session *s, struct launch_report *report)
 		/* It came too late: everything else was killed already. */
 		if (s->state != SESSION_STARTING)
 			child_kill(&s->pid1);
+		break;
+	case REPORT_LATE:
+		s->late_key = (uint32_t)report->pid;
 		break;
 	case REPORT_FAILED:
 		error_sanitise(&report->error);

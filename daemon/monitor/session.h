@@ -45,6 +45,7 @@ struct session {
 	bool keeps_layer;                    /* layers.h: removed again where the program never ran */
 	int control_end; /* isod-control's end of its channel to isod-session, until it is handed over */
 	struct error error;
+	uint32_t late_key; /* of its record in the late guard; 0 = none */
 	uv_timer_t timer;
 	struct etc_layer *etc;
 	struct cgroup_leaf cgroup;

@@ -138,7 +138,8 @@ static int make_contexts(struct start *st)
 		.net_uid = m->net_user.uid,
 		.net_gid = m->net_user.gid,
 		.n_cgroups = st->n_procs,
-		.flags = m->probe.landlock_abi > 0 ? LAUNCH_HAS_LANDLOCK : 0,
+		.flags = (m->probe.landlock_abi > 0 ? LAUNCH_HAS_LANDLOCK : 0) |
+			 (late_is_on(&m->late) ? LAUNCH_HAS_LATE : 0),
 		.n_groups = peer->n_groups,
 		.files_soft = m->files_soft,
 	};
@@ -249,6 +250,8 @@ static pid_t spawn_launch(const struct start *st)
 		{ st->etc->fd, LAUNCH_FD_ETC },
 		{ st->scratch, LAUNCH_FD_SCRATCH },
 		{ st->layer < 0 ? m->files.null : st->layer, LAUNCH_FD_LAYERS },
+		{ late_is_on(&m->late) ? m->late.sessions : m->files.null, LAUNCH_FD_LATE_SESSIONS },
+		{ late_is_on(&m->late) ? m->late.folders : m->files.null, LAUNCH_FD_LATE_FOLDERS },
 	};
 	size_t n = LAUNCH_FD_CGROUP;
 

@@ -23,6 +23,7 @@ struct launch_context {
 
 enum launch_context_flags {
 	LAUNCH_HAS_LANDLOCK = 1 << 0, /* the kernel enforces Landlock: not being able to apply it is fatal */
+	LAUNCH_HAS_LATE = 1 << 1,     /* so it does the late guard (linux/late_record.h): seen to refuse */
 };
 
 struct session_context {

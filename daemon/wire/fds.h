@@ -25,9 +25,12 @@ enum launch_fd {
 	LAUNCH_FD_ETC = 9, /* O_PATH directory: upper lower-layer of the view's /etc (whiteouts, resolv.conf, hosts) */
 	LAUNCH_FD_SCRATCH = 10, /* O_PATH directory, root 0700, on disk: this session's tmp folders are made in it */
 	LAUNCH_FD_LAYERS =
-		11,            /* O_PATH directory, root 0700, empty but for "record": "upper" and "work" of the mount
-				  with PLAN_KEEP are made in it and outlive the session; /dev/null where there is none */
-	LAUNCH_FD_CGROUP = 12, /* first of launch_context.n_cgroups cgroup.procs files, open for writing */
+		11, /* O_PATH directory, root 0700, empty but for "record": "upper" and "work" of the mount
+		       with PLAN_KEEP are made in it and outlive the session; /dev/null where there is none */
+	/* The map and the iterator of the late guard; /dev/null without LAUNCH_HAS_LATE in the context. */
+	LAUNCH_FD_LATE_SESSIONS = 12,
+	LAUNCH_FD_LATE_FOLDERS = 13,
+	LAUNCH_FD_CGROUP = 14, /* first of launch_context.n_cgroups cgroup.procs files, open for writing */
 	LAUNCH_CGROUPS_MAX = 8,
 	LAUNCH_FD_END = LAUNCH_FD_CGROUP + LAUNCH_CGROUPS_MAX
 };

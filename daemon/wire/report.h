@@ -22,6 +22,7 @@
 enum launch_report_type {
 	REPORT_PID1 = 1, /* pid */
 	REPORT_FAILED,   /* error */
+	REPORT_LATE,     /* pid: the key under which pid 1 is about to be guarded; isod removes it at the end */
 	REPORT_TYPE_END
 };
 

@@ -192,6 +192,8 @@ void driver_start(struct driver *d)
 		open(d->etc, O_PATH | O_DIRECTORY | O_CLOEXEC),
 		open(d->scratch, O_PATH | O_DIRECTORY | O_CLOEXEC),
 		open(d->layer[0] ? d->layer : "/dev/null", O_PATH | O_CLOEXEC),
+		open("/dev/null", O_RDONLY | O_CLOEXEC),
+		open("/dev/null", O_RDONLY | O_CLOEXEC),
 	};
 	const int targets[] = { 0,
 				1,
@@ -204,7 +206,9 @@ void driver_start(struct driver *d)
 				LAUNCH_FD_SECCOMP,
 				LAUNCH_FD_ETC,
 				LAUNCH_FD_SCRATCH,
-				LAUNCH_FD_LAYERS };
+				LAUNCH_FD_LAYERS,
+				LAUNCH_FD_LATE_SESSIONS,
+				LAUNCH_FD_LATE_FOLDERS };
 
 	d->outer = fork();
 	assert_true(d->outer >= 0);

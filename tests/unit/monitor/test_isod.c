@@ -174,7 +174,7 @@ static const char RESTARTED[] = "control was restarted\n";
 static const char DESCRIPTORS[] = "started 00000000000a fd 1\n"
 				  "ended 00000000000a\n"
 				  "0 null\n1 pipe\n2 pipe\n3 memory\n4 memory\n5 pipe\n6 socket\n7 memory\n8 memory\n"
-				  "9 folder path\n10 folder path\n11 null\n";
+				  "9 folder path\n10 folder path\n11 null\n12 null\n13 null\n";
 
 static const struct {
 	const char *scenario;

@@ -1,0 +1,38 @@
+#ifndef ISOD_MONITOR_LATE_H
+#define ISOD_MONITOR_LATE_H
+/*
+ * The late guard in the kernel, as isod holds it: its maps, and the attachments that are pinned below /sys/fs/bpf.
+ * isod-late loads, proves and pins; here is only bpf(2) on its maps.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+struct late {
+	int sessions; /* the map, -1 = there is no guard */
+	int events;   /* the ring buffer */
+	int folders;  /* the iterator */
+	char pins[64];
+};
+
+#define LATE_INIT                                                                                                      \
+	{                                                                                                              \
+		.sessions = -1, .events = -1, .folders = -1                                                            \
+	}
+
+/* Starts isod-late and waits for it: call before the loop. Where there is no guard to be had, the log says why. null: a
+ * descriptor of /dev/null. */
+void late_open(struct late *late, const char *libexec, const char *tag, int null);
+/* Detaches everything. */
+void late_close(struct late *late);
+
+static inline bool late_is_on(const struct late *late)
+{
+	return late->sessions >= 0;
+}
+
+/* The session has ended: 0 is no session. */
+void late_forget(const struct late *late, uint32_t key);
+
+#endif
