@@ -181,7 +181,7 @@ def test_only_so_many_are_kept(users, root_dir, repository):
 def test_the_next_command_may_come_at_once(isod, repository):
     """The client knows of the program's end before the daemon has cleared up."""
     for i in range(10):
-        r = isod.sh(f'echo {i} > made; seq 2000 | (cd /tmp && xargs touch)', options=('--overlay', '-q'), cwd=repository)
+        r = isod.sh(f'echo {i} > made; seq 200 | (cd /tmp && xargs touch)', options=('--overlay', '-q'), cwd=repository)
         assert r.rc == 0, r
         r = isod.ctl('apply', '--discard', cwd=repository)
         assert r.rc == 0 and r.text.startswith('1 applied'), r
