@@ -149,6 +149,7 @@ static int open_questions(struct launch *l)
 		late->reason = LATE_REASON_NESTING;
 	} else if (!l->guard) {
 		late->way = LATE_WAY_FANOTIFY;
+		l->late_guard = true;
 	}
 	return 0;
 }

@@ -1,7 +1,6 @@
 #include "daemon/linux/launch_search.h"
 
 #include <dirent.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
@@ -43,7 +42,8 @@ struct search {
 	size_t n_entries;
 	size_t n_made;
 	size_t limit;
-	bool full; /* a bound was reached */
+	bool full;         /* a bound was reached */
+	size_t folder_len; /* of the folder that is read, as the beginning of path */
 	char path[LIMIT_PATH];
 	char buffer[ENTRIES_SIZE] __attribute__((aligned(8)));
 };
@@ -108,8 +108,10 @@ static int protection_of(const struct path_verdict *v, enum path_access around)
 static int protect(struct search *s, const char *path, int how, struct error *e)
 {
 	struct launch *l = s->l;
+	const struct launch_target *t = how < 0 ? NULL : launch_target_at(l, path);
 
-	if (how < 0)
+	/* By the plan, already. */
+	if (how < 0 || (t && (t->mount->type == PLAN_COVER || t->mount->type == PLAN_LOCK)))
 		return 0;
 	if (s->n_made++ >= LIMIT_COVERS) {
 		s->full = true;
@@ -131,6 +133,14 @@ static enum path_kind kind_of_type(unsigned type)
 	return type == DT_DIR ? PATH_FOLDER : PATH_FILE;
 }
 
+/* Grants are looked at by themselves; other mounts of the plan are nobody's files. */
+static bool is_mounted(const struct launch *l, const char *path)
+{
+	const struct launch_target *t = launch_target_at(l, path);
+
+	return t && t->tree->attached && launch_target_is_mount(t);
+}
+
 /* s->path is the entry's. */
 static int look_at_entry(struct search *s, const struct folder *f, unsigned type, struct error *e)
 {
@@ -141,6 +151,10 @@ static int look_at_entry(struct search *s, const struct folder *f, unsigned type
 	/* Whether the rules care at all is asked before anything is opened. */
 	path_rules_decide(s->l->rules, s->path, kind, &v);
 	how = protection_of(&v, f->access);
+	if (how < 0 && kind == PATH_FILE && type != DT_LNK && type != DT_UNKNOWN)
+		return 0;
+	if (is_mounted(s->l, s->path))
+		return 0;
 	if (type == DT_LNK || type == DT_UNKNOWN || how >= 0) {
 		struct path_verdict as_folder = v;
 
@@ -164,10 +178,10 @@ static int look_at_entry(struct search *s, const struct folder *f, unsigned type
 	return add_folder(s, s->path, v.access == PATH_ABSENT ? f->access : v.access, type == DT_LNK);
 }
 
-/* Where opens are not refused later, all must be seen now. */
+/* Where opens are not refused later, all must be seen now. Without nesting they may be yet: launch_search_check(). */
 static bool must_see_all(const struct launch *l)
 {
-	return !l->late_guard && !(l->plan.flags & PLAN_DEGRADED);
+	return !l->late_guard && !(l->plan.flags & PLAN_DEGRADED) && l->plan.flags & PLAN_NESTING;
 }
 
 static int skip(struct search *s, const char *folder, int err, struct error *e)
@@ -179,9 +193,20 @@ static int skip(struct search *s, const char *folder, int err, struct error *e)
 				strerror(err));
 }
 
+/* Makes s->path the entry's; false = it is too long for a path. */
+static bool append_name(struct search *s, const char *name)
+{
+	size_t n = strlen(name);
+
+	if (s->folder_len + 1 + n >= sizeof(s->path))
+		return false;
+	s->path[s->folder_len] = '/';
+	memcpy(s->path + s->folder_len + 1, name, n + 1);
+	return true;
+}
+
 static int look_at(struct search *s, const struct folder *f, const char *name, unsigned type, struct error *e)
 {
-	int n;
 
 	if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
 		return 0;
@@ -189,20 +214,11 @@ static int look_at(struct search *s, const struct folder *f, const char *name, u
 		s->full = true;
 		return 0;
 	}
-	n = snprintf(s->path, sizeof(s->path), "%s/%s", f->path[1] ? f->path : "", name);
-	if (n >= (int)sizeof(s->path)) {
-		/* Longer than what any call takes; reached by relative names only. */
+	/* Longer than what any call takes; reached by relative names only. */
+	if (!append_name(s, name))
 		return skip(s, f->path, ENAMETOOLONG, e);
-	}
 	if (is_object(f, name))
 		return 0;
-	/* Grants are looked at by themselves; other mounts of the plan are nobody's files. */
-	if (s->l->n_targets > 0) {
-		const struct launch_target *t = launch_target_at(s->l, s->path);
-
-		if (t && t->tree->attached && launch_target_is_mount(t))
-			return 0;
-	}
 	return look_at_entry(s, f, type, e);
 }
 
@@ -232,6 +248,8 @@ static int read_folder(struct search *s, const struct folder *f, struct error *e
 		return 0;
 	if (fd < 0)
 		return skip(s, f->path, -fd, e);
+	s->folder_len = f->path[1] ? strlen(f->path) : 0;
+	memcpy(s->path, f->path, s->folder_len);
 	while (r == 0 && !s->full && (n = syscall(SYS_getdents64, fd, s->buffer, sizeof(s->buffer))) > 0)
 		for (long at = 0; at < n && r == 0 && !s->full;) {
 			const struct entry *entry = (const struct entry *)(s->buffer + at);
@@ -303,6 +321,14 @@ static int search_all(struct search *s, struct error *e)
 	return r;
 }
 
+static int too_many(struct error *e)
+{
+	return launch_step_fail(
+		e, E2BIG, "Deny whole folders instead of single files, allow less, or leave process.nesting off.",
+		"More than %d files, or %d that the rules protect, are granted: they cannot all be found.",
+		LIMIT_SEARCH, LIMIT_COVERS);
+}
+
 int launch_search(struct launch *l, struct error *e)
 {
 	_cleanup_free_ struct search *s = malloc(sizeof(*s));
@@ -318,8 +344,10 @@ int launch_search(struct launch *l, struct error *e)
 	r = search_all(s, e);
 	if (r < 0 || !s->full || !must_see_all(l))
 		return r;
-	return launch_step_fail(
-		e, E2BIG, "Deny whole folders instead of single files, allow less, or leave process.nesting off.",
-		"More than %d files, or %d that the rules protect, are granted: they cannot all be found.",
-		LIMIT_SEARCH, LIMIT_COVERS);
+	return too_many(e);
+}
+
+int launch_search_check(struct launch *l, struct error *e)
+{
+	return l->n_not_searched > 0 && !l->late_guard && !(l->plan.flags & PLAN_DEGRADED) ? too_many(e) : 0;
 }
