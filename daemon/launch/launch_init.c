@@ -18,6 +18,7 @@
 #include "daemon/launch/launch_step.h"
 #include "daemon/linux/launch_cover.h"
 #include "daemon/linux/launch_grant.h"
+#include "daemon/linux/launch_guard.h"
 #include "daemon/linux/launch_landlock.h"
 #include "daemon/linux/launch_late.h"
 #include "daemon/linux/launch_net.h"
@@ -134,6 +135,7 @@ static const struct launch_step steps[] = {
 	{ "view root", launch_view_root },
 	{ "covers", launch_cover_prepare },
 	{ "view mounts", launch_view_mounts },
+	{ "late guard", launch_guard_prepare },
 	{ "protected files", launch_search },
 	{ "end of covers", launch_cover_finish },
 	{ "pivot root", launch_view_pivot },
@@ -143,6 +145,7 @@ static const struct launch_step steps[] = {
 	{ "host name", launch_view_hostname },
 	{ "terminal", launch_pty_make },
 	{ "Landlock rules", launch_landlock_prepare },
+	{ "late guard in force", launch_guard_begin },
 	{ "bounding set of pid 1", drop_bounding },
 	{ "fork", start_program },
 	{ "late files", launch_late_open },
