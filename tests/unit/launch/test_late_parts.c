@@ -1,0 +1,195 @@
+/* The parts of the guard of late files that need no session. */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "base/fd_pass.h"
+#include "daemon/linux/launch_late_mounts.h"
+#include "daemon/linux/launch_late_report.h"
+#include "daemon/linux/launch_late_task.h"
+#include "daemon/linux/launch_watch.h"
+#include "daemon/wire/link_wire.h"
+
+static bool writes(long number, unsigned long first, unsigned long second, unsigned long third)
+{
+	char text[256];
+
+	snprintf(text, sizeof(text), "%ld 0x%lx 0x%lx 0x%lx 0x0 0x0 0x0 0x7ffc0 0x7f00\n", number, first, second,
+		 third);
+	return launch_late_task_writes(text);
+}
+
+static void only_a_plain_open_for_writing_writes(void **state)
+{
+	assert_true(writes(SYS_openat, 0xffffff9c, 0x7ffe, O_WRONLY));
+	assert_true(writes(SYS_openat, 0xffffff9c, 0x7ffe, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC));
+	assert_false(writes(SYS_openat, 0xffffff9c, 0x7ffe, O_RDONLY));
+	assert_false(writes(SYS_openat, 0xffffff9c, 0x7ffe, O_RDWR | O_CREAT | O_EXCL));
+	assert_false(writes(SYS_openat, 0xffffff9c, O_WRONLY, O_RDONLY));
+	/* Flags in memory, other calls, other states of a thread. */
+	assert_false(writes(SYS_openat2, 0xffffff9c, 0x7ffe, O_WRONLY));
+	assert_false(writes(SYS_execve, 1, 1, 1));
+	assert_false(launch_late_task_writes("running\n"));
+	assert_false(launch_late_task_writes("-1 0x7ffc 0x7ffe\n"));
+	assert_false(launch_late_task_writes(""));
+	assert_false(launch_late_task_writes("257"));
+	assert_false(launch_late_task_writes("257 0x1 0x2"));
+#ifdef SYS_open
+	assert_true(writes(SYS_open, 0x7ffe, O_WRONLY, 0));
+	assert_false(writes(SYS_open, 0x7ffe, O_RDONLY, O_WRONLY));
+	assert_true(writes(SYS_creat, 0x7ffe, 0644, 0));
+#endif
+	assert_false(launch_late_task_only_writes(0));
+	assert_false(launch_late_task_only_writes(getpid()));
+	assert_int_equal(launch_late_task_process(getpid()), getpid());
+}
+
+static bool concerns(const char *pattern, const char *folder)
+{
+	struct path_rule rules[] = { { PATH_ALLOW_WRITE, 0, 0, "/" }, { PATH_DENY_READ, 0, 0, pattern } };
+	struct plan plan = { .rules = rules, .n_rules = 2 };
+
+	return launch_late_mounts_concern(&plan, folder);
+}
+
+static void mounts_are_marked_where_a_rule_may_hold(void **state)
+{
+	assert_true(concerns("/**/.env", "/home/u/p"));
+	assert_true(concerns("/home/u/p/secret", "/home/u/p"));
+	assert_true(concerns("/home/u/p", "/home/u/p/sub"));
+	assert_true(concerns("/home/*/p/x", "/home/u/p"));
+	assert_true(concerns("/home/u/**/x", "/home/u/p"));
+	assert_true(concerns("/a", "/"));
+	assert_false(concerns("/home/u/q/secret", "/home/u/p"));
+	assert_false(concerns("/home/v/**/x", "/home/u/p"));
+	assert_false(concerns("/home/u/pp", "/home/u/p"));
+}
+
+static void granted_is_what_lies_below_a_grant(void **state)
+{
+	const struct plan_mount mounts[] = {
+		{ .type = PLAN_MOUNT_BIND, .flags = PLAN_READ_ONLY, .target = "/usr" },
+		{ .type = PLAN_MOUNT_BIND, .flags = PLAN_GRANT, .target = "/home/u/p" },
+		{ .type = PLAN_MOUNT_MATCHES, .flags = PLAN_GRANT, .source = "/srv/*/data", .target = "/srv" },
+	};
+	const struct plan plan = { .mounts = mounts, .n_mounts = ARRAY_SIZE(mounts) };
+
+	assert_true(launch_late_mounts_granted(&plan, "/home/u/p"));
+	assert_true(launch_late_mounts_granted(&plan, "/home/u/p/.git"));
+	assert_true(launch_late_mounts_granted(&plan, "/srv/a/data"));
+	assert_false(launch_late_mounts_granted(&plan, "/home/u/pp"));
+	assert_false(launch_late_mounts_granted(&plan, "/usr"));
+	assert_false(launch_late_mounts_granted(&plan, "/srv/a"));
+}
+
+static struct launch_late_report report;
+
+static int open_report(void)
+{
+	int pair[2];
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
+	launch_late_report_init(&report, pair[0]);
+	return pair[1];
+}
+
+/* The next event's kind, 0 where none waits. */
+static uint32_t next(int peer, struct late_event *e)
+{
+	ssize_t n = recv(peer, e, sizeof(*e), MSG_DONTWAIT);
+
+	if (n <= 0)
+		return 0;
+	assert_true(late_event_is_valid(e, (size_t)n));
+	assert_int_equal(e->type, LINK_LATE);
+	return e->kind;
+}
+
+static void each_path_is_told_once_a_kind(void **state)
+{
+	_cleanup_close_ int peer = open_report();
+	struct late_event e;
+
+	launch_late_report_path(&report, LATE_PLANTED, 3, -1, "/p/a\n");
+	assert_int_equal(next(peer, &e), LATE_PLANTED);
+	assert_int_equal(e.group, 3);
+	assert_int_equal(e.path_len, 5);
+	assert_memory_equal(e.path, "/p/a\n", 5);
+	launch_late_report_path(&report, LATE_PLANTED, 3, -1, "/p/a\n");
+	assert_int_equal(next(peer, &e), 0);
+	launch_late_report_path(&report, LATE_REFUSED, 3, -1, "/p/a\n");
+	assert_int_equal(next(peer, &e), LATE_REFUSED);
+	launch_late_report_forget(&report, LATE_PLANTED, "/p/a\n");
+	launch_late_report_path(&report, LATE_PLANTED, 3, -1, "/p/a\n");
+	assert_int_equal(next(peer, &e), LATE_PLANTED);
+	launch_late_report_know(&report, LATE_PLANTED, "/p/b");
+	launch_late_report_path(&report, LATE_PLANTED, 3, -1, "/p/b");
+	assert_int_equal(next(peer, &e), 0);
+	close(report.link_fd);
+}
+
+/* Beyond what may come at once, and with a peer that does not read, the rest is a number; the sum is right. */
+static void what_comes_too_fast_is_counted(void **state)
+{
+	_cleanup_close_ int peer = open_report();
+	struct late_event e;
+	uint64_t told = 0, counted = 0;
+
+	for (int i = 0; i < 20000; i++) {
+		char path[32];
+
+		snprintf(path, sizeof(path), "/p/%d", i);
+		assert_int_equal(launch_late_report_path(&report, LATE_PLANTED, 1, -1, path), 0);
+		if (i == 10000) /* the table of what was told is full: still no failure */
+			assert_true(report.n_seen <= LATE_REPORT_SEEN / 4 * 3);
+	}
+	while (next(peer, &e))
+		e.kind == LATE_MORE ? (counted += e.count) : told++;
+	assert_in_range(told, 1, 2 * LATE_REPORT_BURST);
+	assert_int_equal(launch_late_report_rest(&report, true), 0);
+	while (next(peer, &e))
+		counted += e.count;
+	assert_int_equal(told + counted, 20000);
+	close(report.link_fd);
+}
+
+static void a_broken_link_is_an_error(void **state)
+{
+	int peer = open_report();
+
+	close(peer);
+	assert_true(launch_late_report_path(&report, LATE_PLANTED, 1, -1, "/p/x") < 0);
+	close(report.link_fd);
+}
+
+static void names_that_run(void **state)
+{
+	assert_true(launch_watch_runs("Makefile"));
+	assert_true(launch_watch_runs("pyvenv.cfg"));
+	assert_false(launch_watch_runs("main.c"));
+	assert_false(launch_watch_runs(""));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(only_a_plain_open_for_writing_writes),
+		cmocka_unit_test(mounts_are_marked_where_a_rule_may_hold),
+		cmocka_unit_test(granted_is_what_lies_below_a_grant),
+		cmocka_unit_test(each_path_is_told_once_a_kind),
+		cmocka_unit_test(what_comes_too_fast_is_counted),
+		cmocka_unit_test(a_broken_link_is_an_error),
+		cmocka_unit_test(names_that_run),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
