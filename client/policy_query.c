@@ -156,7 +156,7 @@ int policy_query(const struct client *client, const struct option_list *policy, 
 		r = policy_texts_collect(&texts, policy, e);
 	if (r == 0)
 		r = policy_git_add(&texts, directory.cwd, NULL, NULL, NULL, e);
-	if (r == 0)
+	if (r == 0 && path)
 		r = send_question(client, &texts, &directory, path, call, e);
 	policy_texts_done(&texts);
 	run_directory_done(&directory);

@@ -155,6 +155,7 @@ static int resolve(const struct plan_input *in, const char *path, struct plan_bu
 	_cleanup_view_links_ struct view_links links = VIEW_LINKS_INIT;
 	int r;
 
+	*ret = path;
 	if (!plan_path_is_clean(path))
 		return error_set(e, ERROR_INVALID, EINVAL, "path", NULL, "The path must be absolute and clean.");
 	r = view_links_build(in->probe, &in->run->links, in->run->cwd, &links);
