@@ -42,10 +42,18 @@ static unsigned bucket(char c)
 	return (unsigned char)c % LATE_BUCKETS;
 }
 
-static bool is_star(const struct late_star *star, const struct late_name *name)
+static bool same_name(const struct late_name *a, const struct late_name *b)
 {
-	return star->head_len == name->head_len && star->tail_len == name->tail_len &&
-	       memcmp(star->head, name->head, LATE_HEAD) == 0 && memcmp(star->tail, name->tail, LATE_TAIL) == 0;
+	return a->star == b->star && a->head_len == b->head_len && a->tail_len == b->tail_len &&
+	       memcmp(a->head, b->head, LATE_HEAD) == 0 && memcmp(a->tail, b->tail, LATE_TAIL) == 0;
+}
+
+static struct late_names_entry *find(struct late_names_entry *entries, unsigned n, const struct late_name *name)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (same_name(&entries[i].name, name))
+			return &entries[i];
+	return NULL;
 }
 
 /* Whether one name could have to be compared with more stars than the kernel's side looks at. */
@@ -78,94 +86,68 @@ static void mark_star(struct late_record *r, unsigned star, const struct late_na
 	mark(r->last, star, name->tail_len == 0, name->tail_len > 0 ? name->tail[name->tail_len - 1] : '\0', on);
 }
 
-/* Room for a new set; *ret is its number. */
-static int new_set(struct late_names *names, unsigned *ret)
-{
-	if (names->n_sets >= LATE_SETS)
-		return -ENOSPC;
-	*ret = names->n_sets++;
-	return 0;
-}
-
-static int find_star(struct late_names *names, const struct late_name *name, unsigned *ret_set)
+static struct late_names_entry *new_star(struct late_names *names, const struct late_name *name)
 {
 	struct late_record *r = names->record;
-	struct late_star *star;
-	int err;
 
-	for (unsigned i = 0; i < names->n_stars; i++)
-		if (is_star(&r->stars[i], name)) {
-			*ret_set = r->stars[i].set;
-			return 0;
-		}
-	if (names->n_stars >= LATE_STARS)
-		return -ENOSPC;
+	if (names->n_stars == LATE_STARS)
+		return NULL;
 	mark_star(r, names->n_stars, name, true);
-	err = is_crowded(r) ? -ENOSPC : new_set(names, ret_set);
-	if (err < 0) {
+	if (is_crowded(r)) {
 		mark_star(r, names->n_stars, name, false);
-		return err;
+		return NULL;
 	}
-	star = &r->stars[names->n_stars++];
-	memcpy(star->head, name->head, LATE_HEAD);
-	memcpy(star->tail, name->tail, LATE_TAIL);
-	star->head_len = name->head_len;
-	star->tail_len = name->tail_len;
-	star->set = *ret_set;
-	return 0;
+	return &names->stars[names->n_stars++];
 }
 
-/* Plain names of the same meaning share a set: there are more names than sets. */
-static int share_set(struct late_names *names, unsigned mine, unsigned place, unsigned bit, unsigned *ret)
+static struct late_names_entry *new_plain(struct late_names *names, const struct late_name *name)
 {
-	unsigned long long wanted[LATE_DEPTH];
-
-	memcpy(wanted, names->record->sets[mine], sizeof(wanted));
-	wanted[place] |= 1ULL << bit;
-	for (unsigned i = 0; i < names->n_plain; i++)
-		if (memcmp(names->record->sets[names->plain[i].set], wanted, sizeof(wanted)) == 0) {
-			*ret = names->plain[i].set;
-			return 0;
-		}
-	if (new_set(names, ret) < 0)
-		return -ENOSPC;
-	memcpy(names->record->sets[*ret], wanted, sizeof(wanted));
-	return 0;
-}
-
-static int add_plain(struct late_names *names, const struct late_name *name, unsigned place, unsigned bit)
-{
-	unsigned i = 0, set = 0;
-	int r;
-
-	while (i < names->n_plain && memcmp(names->plain[i].name.head, name->head, LATE_HEAD) != 0)
-		i++;
-	if (i >= LATE_PLAIN / 2)
-		return -ENOSPC;
-	if (i < names->n_plain)
-		set = names->plain[i].set;
-	r = share_set(names, set, place, bit, &set);
-	if (r < 0)
-		return r;
-	if (i == names->n_plain) {
-		names->plain[i].name = *name;
-		names->n_plain++;
-	}
-	names->plain[i].set = set;
-	return 0;
+	return name->head_len > 0 && names->n_plain < LATE_PLAIN / 2 ? &names->plain[names->n_plain++] : NULL;
 }
 
 int late_names_add(struct late_names *names, const struct late_name *name, unsigned place, unsigned bit)
 {
-	unsigned set;
-	int r;
+	struct late_names_entry *entry =
+		name->star ? find(names->stars, names->n_stars, name) : find(names->plain, names->n_plain, name);
 
-	if (!name->star)
-		return name->head_len == 0 ? -ENOSPC : add_plain(names, name, place, bit);
-	r = find_star(names, name, &set);
-	if (r < 0)
-		return r;
-	names->record->sets[set][place] |= 1ULL << bit;
+	if (!entry) {
+		entry = name->star ? new_star(names, name) : new_plain(names, name);
+		if (!entry)
+			return -ENOSPC;
+		*entry = (struct late_names_entry){ .name = *name };
+	}
+	entry->fits[place] |= 1ULL << bit;
+	return 0;
+}
+
+/* The number of the set that these rules are; many names have the same. */
+static int find_set(struct late_names *names, const unsigned long long fits[LATE_DEPTH])
+{
+	struct late_record *r = names->record;
+	unsigned i = 0;
+
+	while (i < names->n_sets && memcmp(r->sets[i], fits, sizeof(r->sets[i])) != 0)
+		i++;
+	if (i == LATE_SETS)
+		return -ENOSPC;
+	if (i == names->n_sets)
+		memcpy(r->sets[names->n_sets++], fits, sizeof(r->sets[i]));
+	return (int)i;
+}
+
+static int finish_star(struct late_names *names, unsigned number)
+{
+	const struct late_names_entry *entry = &names->stars[number];
+	struct late_star *star = &names->record->stars[number];
+	int set = find_set(names, entry->fits);
+
+	if (set < 0)
+		return set;
+	memcpy(star->head, entry->name.head, LATE_HEAD);
+	memcpy(star->tail, entry->name.tail, LATE_TAIL);
+	star->head_len = entry->name.head_len;
+	star->tail_len = entry->name.tail_len;
+	star->set = (unsigned)set;
 	return 0;
 }
 
@@ -189,20 +171,28 @@ static int settle(struct late_record *r, unsigned long long hash, unsigned char 
 	return -EILSEQ;
 }
 
+static int finish_plain(struct late_names *names, unsigned number)
+{
+	const struct late_names_entry *entry = &names->plain[number];
+	const struct late_name *name = &entry->name;
+	struct late_record *r = names->record;
+	unsigned long long words[LATE_HEAD / 8];
+	int set = find_set(names, entry->fits);
+
+	if (set < 0)
+		return set;
+	memcpy(words, name->head, sizeof(words));
+	r->ends[bucket(name->head[0])] |= 1ULL << bucket(name->head[name->head_len - 1]);
+	return settle(r, late_hash(words, r->seed), (unsigned char)set);
+}
+
 int late_names_finish(struct late_names *names)
 {
-	struct late_record *r = names->record;
+	int r = 0;
 
-	for (unsigned i = 0; i < names->n_plain; i++) {
-		const struct late_name *name = &names->plain[i].name;
-		unsigned long long words[LATE_HEAD / 8];
-		int err;
-
-		memcpy(words, name->head, sizeof(words));
-		err = settle(r, late_hash(words, r->seed), (unsigned char)names->plain[i].set);
-		if (err < 0)
-			return err;
-		r->ends[bucket(name->head[0])] |= 1ULL << bucket(name->head[name->head_len - 1]);
-	}
-	return 0;
+	for (unsigned i = 0; i < names->n_stars && r == 0; i++)
+		r = finish_star(names, i);
+	for (unsigned i = 0; i < names->n_plain && r == 0; i++)
+		r = finish_plain(names, i);
+	return r;
 }

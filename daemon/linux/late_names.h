@@ -17,16 +17,19 @@ struct late_name {
 /* Reads one component of a pattern (view/path_pattern.h). 0, or -EOPNOTSUPP where the record has no form for it. */
 int late_names_parse(const char *pattern, size_t len, struct late_name *ret);
 
-/* While a record is filled: who has which set. */
+struct late_names_entry {
+	struct late_name name;
+	unsigned long long fits[LATE_DEPTH];
+};
+
+/* While a record is filled. */
 struct late_names {
 	struct late_record *record;
 	unsigned n_stars;
 	unsigned n_plain;
 	unsigned n_sets;
-	struct {
-		struct late_name name;
-		unsigned set;
-	} plain[LATE_PLAIN / 2];
+	struct late_names_entry stars[LATE_STARS];
+	struct late_names_entry plain[LATE_PLAIN / 2];
 };
 
 void late_names_init(struct late_names *names, struct late_record *record);
@@ -35,7 +38,7 @@ void late_names_init(struct late_names *names, struct late_record *record);
  * room; the record is then as before. */
 int late_names_add(struct late_names *names, const struct late_name *name, unsigned place, unsigned bit);
 
-/* Builds the look-up of plain names. 0, or -EILSEQ where another seed is needed. */
+/* Completes the record. 0; -EILSEQ where another seed is needed, -ENOSPC where there are too many different sets. */
 int late_names_finish(struct late_names *names);
 
 #endif

@@ -17,7 +17,7 @@
 #define LATE_ROOTS 64  /* granted folders */
 #define LATE_PLAIN 512 /* places of names without a "*", of which half may be taken */
 #define LATE_STARS 128 /* names with one */
-#define LATE_SETS 128  /* different sets of rules that a name stands for */
+#define LATE_SETS 192  /* different sets of rules that a name stands for */
 #define LATE_HEAD 32   /* more than the bytes of a name, or of what is before its "*"; a power of two */
 #define LATE_TAIL 16   /* more than the bytes after the "*" */
 /* Folders that are climbed; what lies deeper counts as granted. */
