@@ -43,14 +43,21 @@ static const struct plan_mount system_part[] = {
 	{ .type = PLAN_MOUNT_BIND, .target = "/usr", .flags = PLAN_READ_ONLY },
 	{ .type = PLAN_MOUNT_BIND, .target = "/opt", .flags = PLAN_READ_ONLY | PLAN_OPTIONAL },
 	{ .type = PLAN_MOUNT_BIND, .target = "/nix/store", .flags = PLAN_READ_ONLY | PLAN_OPTIONAL },
+	{ .type = PLAN_MOUNT_BIND, .target = "/gnu/store", .flags = PLAN_READ_ONLY | PLAN_OPTIONAL },
 	{ .type = PLAN_MOUNT_ETC, .target = "/etc" },
 	{ .type = PLAN_MOUNT_PROC, .target = "/proc" },
 	{ .type = PLAN_MOUNT_DEV, .target = "/dev" },
 	{ .type = PLAN_MOUNT_SYS, .target = "/sys" },
 	{ .type = PLAN_MAKE_DIR, .target = "/var", .mode = 0755 },
+	/* Where /etc/ssl of openSUSE leads to. */
+	{ .type = PLAN_MOUNT_BIND, .target = "/var/lib/ca-certificates", .flags = PLAN_READ_ONLY | PLAN_OPTIONAL },
 	{ .type = PLAN_MOUNT_SCRATCH, .target = "/tmp", .mode = 01777 },
 	{ .type = PLAN_MOUNT_SCRATCH, .target = "/var/tmp", .mode = 01777 },
 	{ .type = PLAN_MAKE_DIR, .target = "/run", .mode = 0755 },
+	/* All programs of NixOS and Guix; a link into the store. */
+	{ .type = PLAN_MOUNT_BIND,
+	  .target = "/run/current-system",
+	  .flags = PLAN_READ_ONLY | PLAN_OPTIONAL | PLAN_FOLLOW },
 	{ .type = PLAN_MAKE_DIR, .target = "/run/user", .mode = 0755 },
 };
 

@@ -130,7 +130,9 @@ static int collect(struct tree *t)
 /* What the system's part of the view shows of the host at path. */
 static int seen_of_system(const struct tree *t, const char *path)
 {
-	static const char *const shown[] = { "/usr", "/opt", "/nix/store" };
+	static const char *const shown[] = {
+		"/usr", "/opt", "/nix/store", "/gnu/store", "/var/lib/ca-certificates", "/run/current-system"
+	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(shown); i++)
 		if (view_path_is_within(path, shown[i]))
@@ -279,12 +281,12 @@ static bool may_be_matched(const struct tree *t, const char *path)
 static int add_search(struct tree *t, const struct name *wild)
 {
 	const struct path_rule *rule = &t->rules->rules[wild->rule];
-	struct plan_mount m = { .type = PLAN_MOUNT_MATCHES, .source = rule->pattern, .target = wild->path };
+	struct plan_mount m = {
+		.type = PLAN_MOUNT_MATCHES, .flags = PLAN_OPTIONAL, .source = rule->pattern, .target = wild->path
+	};
 
 	if (rule->effect == PATH_ALLOW_READ)
 		m.flags |= PLAN_READ_ONLY;
-	if (rule->flags & PATH_RULE_OPTIONAL)
-		m.flags |= PLAN_OPTIONAL;
 	if (!(rule->flags & PATH_RULE_BUILT_IN))
 		m.flags |= PLAN_GRANT;
 	return plan_mounts_add(t->built, &m, t->e);
@@ -305,7 +307,8 @@ static int add_grant(struct tree *t, const struct place *p, const char *path)
 		m.flags |= PLAN_PROJECT | PLAN_GRANT |
 			   (m.type == PLAN_MOUNT_OVERLAY && t->in->policy->overlay_project.on ? PLAN_KEEP : 0);
 	else
-		m.flags |= PLAN_FOLLOW | (rule->flags & PATH_RULE_OPTIONAL ? PLAN_OPTIONAL : 0);
+		/* What is not there is not seen: a grant that comes and goes is no reason not to start. */
+		m.flags |= PLAN_FOLLOW | PLAN_OPTIONAL;
 	return plan_mounts_add(t->built, &m, t->e);
 }
 

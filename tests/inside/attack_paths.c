@@ -24,8 +24,7 @@ static const char *magic_links(void)
 		"/proc/self/root/root/.ssh",        "/proc/self/cwd/../../../../../../root/.ssh",
 		"/proc/thread-self/root/root/.ssh", "/proc/self/root/proc/1/root/root/.ssh",
 		"/proc/self/task/../root/boot",     "/proc/self/root/var/lib/isod",
-		"/proc/self/root/run/isod",         "/proc/self/root/etc/shadow",
-		"/proc/self/fd/../root/etc/isod",   "/../root/.ssh",
+		"/proc/self/root/run/isod",         "/../root/.ssh",
 		"/tmp/../../root/.bashrc",          "/dev/fd/../root/root/.ssh",
 		"/dev/pts/../../../../root/.ssh",   "/sys/../root/.ssh",
 	};

@@ -351,9 +351,15 @@ def test_115_nix_store(isod, project):
         fill('/nix/store/1-tool/bin/tool', '#!/bin/sh\ncat "$(dirname "$(realpath "$0")")/../../0-lib/lib/data"\n')
         os.chmod('/nix/store/1-tool/bin/tool', 0o755)
         os.symlink('/nix/store/1-tool/bin/tool', os.path.join(project, 'tool'))
+        os.symlink('/nix/store/1-tool', '/run/current-system')
         r = isod.sh('./tool && realpath ./tool && stat -c %F /nix /nix/store; touch /nix/store/x; rm /nix/store/1-tool/bin/tool', cwd=project)
         assert r.text == 'library\n/nix/store/1-tool/bin/tool\ndirectory\ndirectory\n' and r.errors.count('Read-only') == 2, r
+        # where NixOS has its programs
+        r = isod.sh('ls /run/current-system/bin; touch /run/current-system/x; ls /run', cwd=project)
+        assert r.text.split() == ['tool', 'current-system', 'user'] and 'Read-only' in r.errors, r
     finally:
+        if os.path.islink('/run/current-system'):
+            os.unlink('/run/current-system')
         subprocess.run(['umount', '/nix/store'], check=True)
         if made:
             os.rmdir('/nix/store')
