@@ -7,6 +7,7 @@ import shlex
 import pytest
 
 from conftest import PINS, USERS, write
+from varlink import Varlink
 
 
 @pytest.fixture
@@ -173,3 +174,14 @@ def test_refused(isod, place, text, message):
 @pytest.mark.parametrize('args', [[], ['--read', 'x', '--write', 'y'], ['x'], ['--read', '']])
 def test_wrong_questions(isod, place, args):
     assert isod.ctl('policy', 'test', *args, cwd=place.project).rc == 2
+
+
+@pytest.mark.parametrize('parameters,error', [
+    ({'path': 'x'}, 'Invalid'), ({'path': '/a/../b'}, 'Invalid'), ({'path': '/a', 'kind': 'socket'}, 'Invalid'),
+    ({'path': '/' + 'a' * 5000}, 'Invalid'), ({'path': '/a', 'cwd': '/'}, 'Refused'), ({'path': '/a', 'cwd': 'x'}, 'Invalid'),
+    ({'path': '/a', 'policies': [{'layer': 'administrator', 'path': '', 'text': '{}'}]}, 'Invalid')])
+def test_calls_that_are_refused(isod, parameters, error):
+    with Varlink(isod.socket) as link:
+        reply = link.call('org.isod.PolicyTest', {'policies': [], 'cwd': '/srv', **parameters})
+        assert reply['error'] == 'org.isod.' + error and reply['parameters']['message'].endswith('.'), reply
+        assert link.call('org.isod.PolicyTest', {'policies': [], 'cwd': '/srv', 'path': '/srv/x'})['parameters']['write']
