@@ -9,7 +9,7 @@ import subprocess
 import pexpect
 import pytest
 
-from conftest import Isod, PINS, USERS
+from conftest import BUILD, Isod, PINS, USERS
 from waiting import wait_for
 
 PLANTED = ('.claude/settings.json', '.claude/settings.local.json', '.mcp.json', '.codex/config.toml',
@@ -287,5 +287,30 @@ def test_nesting_is_reported_and_may_be_refused(root_dir, project):
         assert r.rc == 125 and b'ran' not in r.out and 'process.nesting' in r.errors, r
         isod.policy({'hosts': PINS, 'sandbox': {'filesystem': {'lateFiles': 'require'}}})
         assert isod.sh('echo ran', cwd=project).out == b'ran\n'
+    finally:
+        isod.stop()
+
+
+def test_without_fanotify(root_dir, project):
+    """A launcher that may not use it: the session says so, and does not start where the policy requires it."""
+    libexec = os.path.join(root_dir, 'late-libexec')
+    os.makedirs(libexec)
+    for name in os.listdir(BUILD):
+        if name.startswith('isod-') and os.path.isfile(os.path.join(BUILD, name)) and name != 'isod-launch':
+            os.symlink(os.path.join(BUILD, name), os.path.join(libexec, name))
+    launcher = os.path.join(libexec, 'isod-launch')
+    denying = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'denying.py')
+    with open(launcher, 'w', encoding='utf-8') as f:
+        f.write(f'#!/bin/sh\nexec /usr/bin/python3 {denying} fanotify_init -- {BUILD}/isod-launch\n')
+    os.chmod(launcher, 0o755)
+    isod = Isod(root_dir, 'late-denied', extra=['--libexec', libexec])
+    isod.start()
+    try:
+        assert isod.sh('echo ran', cwd=project).out == b'ran\n'
+        last = isod.last_session()
+        assert last['late'] == 'reported' and last['lateReason'], last
+        isod.policy({'sandbox': {'filesystem': {'lateFiles': 'require'}}})
+        r = isod.sh('echo ran', cwd=project)
+        assert r.rc == 125 and r.out == b'' and 'cannot be read' in r.errors, r
     finally:
         isod.stop()
