@@ -130,7 +130,7 @@ int view_links_resolve(const struct view_links *l, const char *pattern, struct s
 int view_links_resolve_path(const struct view_links *l, const char *path, struct string_list *into, const char **ret)
 {
 	char text[LIMIT_PATH];
-	const char *resolved;
+	const char *resolved = text;
 	int r = path_pattern_escape(path, text, sizeof(text));
 
 	*ret = path;

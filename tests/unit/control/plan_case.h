@@ -11,7 +11,7 @@ struct plan_case {
 	const char *cwd, *pwd;
 	const char *administrator; /* text of the administrator's policy, NULL = none */
 	const char *policy;        /* of a policy file */
-	bool toolchains;           /* with the built-in grants of tool chains and caches */
+	bool toolchains;           /* with the built-in tables: tool chains, caches, protections */
 	struct schema_link links[4];
 	struct schema_variable env[8];
 	const char *named[4];

@@ -238,6 +238,29 @@ static void tool_chains_and_caches_are_granted(void **state)
 	assert_true(find(&built, "/home/alice/.cargo/config.toml", PLAN_COVER) == m + 1);
 }
 
+/* What is secret in HOME, or read by the host's shell, stays so where HOME is the project. */
+static void home_as_the_project_is_protected(void **state)
+{
+	_cleanup_plan_built_ struct plan_built built = PLAN_BUILT_INIT;
+	struct error e = ERROR_INIT;
+	struct plan_case t = { .uid = 1000,
+			       .user = "alice",
+			       .home = "/home/alice",
+			       .cwd = "/home/alice",
+			       .policy = "{\"sandbox\":{\"filesystem\":{\"allowWrite\":[\"~/\"]}}}",
+			       .toolchains = true };
+	const struct plan_mount *m;
+
+	assert_int_equal(plan_case_build(&t, &built, &e), 0);
+	m = find(&built, "/home/alice", PLAN_MOUNT_BIND);
+	assert_non_null(m);
+	assert_int_equal(m->flags, PLAN_PROJECT | PLAN_GRANT);
+	assert_non_null(find(&built, "/home/alice/.config/git/credentials", PLAN_COVER));
+	m = find(&built, "/home/alice/.bashrc", PLAN_LOCK);
+	assert_non_null(m);
+	assert_int_equal(m->flags, PLAN_READ_ONLY);
+}
+
 /* Each search is a walk of isod-launch's. */
 static void searches_are_bounded(void **state)
 {
@@ -267,6 +290,7 @@ int main(void)
 		cmocka_unit_test(the_mounts_show_what_the_rules_say),
 		cmocka_unit_test(rules_that_change_nothing_are_no_mounts),
 		cmocka_unit_test(tool_chains_and_caches_are_granted),
+		cmocka_unit_test(home_as_the_project_is_protected),
 		cmocka_unit_test(searches_are_bounded),
 	};
 
