@@ -96,14 +96,21 @@ int launch_cover_attach(struct launch *l, int place, bool is_dir, bool traversab
 
 int launch_cover_lock(struct launch *l, int place, bool read_only, uint64_t *ret_id)
 {
-	_cleanup_close_ int tree =
-		launch_sys_open_tree(place, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE);
+	_cleanup_close_ int tree = -1;
 	bool own = launch_place_is_own(l, place);
-	int r = tree < 0 ? tree : launch_place_mount_id(tree, ret_id);
+	struct stat st;
+	unsigned deep;
+	int r;
 
+	if (fstat(place, &st) < 0)
+		return -errno;
+	/* Nothing is below a file; the kernel would look through all mounts for it. */
+	deep = S_ISDIR(st.st_mode) ? AT_RECURSIVE : 0;
+	tree = launch_sys_open_tree(place, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | deep);
+	r = tree < 0 ? tree : launch_place_mount_id(tree, ret_id);
 	/* In the session's own folders mount points may still have to be made: they are sealed later. */
 	if (r == 0)
-		r = launch_sys_mount_set(tree, AT_RECURSIVE, read_only && !own ? MOUNT_ATTR_RDONLY : 0, MS_PRIVATE);
+		r = launch_sys_mount_set(tree, deep, read_only && !own ? MOUNT_ATTR_RDONLY : 0, MS_PRIVATE);
 	if (r == 0 && read_only && !own)
 		r = is_read_only(tree);
 	if (r == 0)
