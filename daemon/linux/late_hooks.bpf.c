@@ -176,12 +176,13 @@ static __always_inline void find_plain(struct look *look)
 static __always_inline void find_rules(struct look *look)
 {
 	struct late_record *record = look->record;
-	__u8 first = 0, last = 0;
+	__u8 bytes[2] = {}, end = 0;
+	__u32 first, last;
 
-	bpf_probe_read_kernel(&first, 1, look->name);
-	bpf_probe_read_kernel(&last, 1, look->name + look->len - 1);
-	first %= LATE_BUCKETS;
-	last %= LATE_BUCKETS;
+	bpf_probe_read_kernel(bytes, sizeof(bytes), look->name);
+	bpf_probe_read_kernel(&end, 1, look->name + look->len - 1);
+	first = LATE_FIRST((__u32)bytes[0], (__u32)bytes[1]);
+	last = LATE_LAST((__u32)end);
 	if (look->len < LATE_HEAD && record->ends[first] >> last & 1)
 		find_plain(look);
 	look->left[0] = record->first[first][0] & record->last[last][0];

@@ -37,11 +37,6 @@ void late_names_init(struct late_names *names, struct late_record *record)
 	*names = (struct late_names){ .record = record, .n_sets = 1 };
 }
 
-static unsigned bucket(char c)
-{
-	return (unsigned char)c % LATE_BUCKETS;
-}
-
 static bool same_name(const struct late_name *a, const struct late_name *b)
 {
 	return a->star == b->star && a->head_len == b->head_len && a->tail_len == b->tail_len &&
@@ -67,23 +62,27 @@ static bool is_crowded(const struct late_record *r)
 	return false;
 }
 
-/* An end that the name leaves open is anything. */
-static void mark(unsigned long long buckets[LATE_BUCKETS][2], unsigned star, bool open, char c, bool on)
+static void set_bit(unsigned long long set[2], unsigned bit, bool on)
 {
-	for (unsigned i = 0; i < LATE_BUCKETS; i++) {
-		if (!open && i != bucket(c))
-			continue;
-		if (on)
-			buckets[i][star / 64] |= 1ULL << star % 64;
-		else
-			buckets[i][star / 64] &= ~(1ULL << star % 64);
-	}
+	if (on)
+		set[bit / 64] |= 1ULL << bit % 64;
+	else
+		set[bit / 64] &= ~(1ULL << bit % 64);
 }
 
+/* Bytes that the name leaves open are any. */
 static void mark_star(struct late_record *r, unsigned star, const struct late_name *name, bool on)
 {
-	mark(r->first, star, name->head_len == 0, name->head[0], on);
-	mark(r->last, star, name->tail_len == 0, name->tail_len > 0 ? name->tail[name->tail_len - 1] : '\0', on);
+	unsigned char one = (unsigned char)name->head[0], two = (unsigned char)name->head[1];
+	unsigned char end = name->tail_len > 0 ? (unsigned char)name->tail[name->tail_len - 1] : 0;
+
+	for (unsigned i = 0; i < LATE_BUCKETS; i++) {
+		/* After one byte any bucket may follow: 5 is odd. */
+		if (name->head_len < 2 || i == LATE_FIRST(one, two))
+			set_bit(r->first[i], star, on);
+		if (name->tail_len == 0 || i == LATE_LAST(end))
+			set_bit(r->last[i], star, on);
+	}
 }
 
 static struct late_names_entry *new_star(struct late_names *names, const struct late_name *name)
@@ -182,7 +181,8 @@ static int finish_plain(struct late_names *names, unsigned number)
 	if (set < 0)
 		return set;
 	memcpy(words, name->head, sizeof(words));
-	r->ends[bucket(name->head[0])] |= 1ULL << bucket(name->head[name->head_len - 1]);
+	r->ends[LATE_FIRST((unsigned char)name->head[0], (unsigned char)name->head[1])] |=
+		1ULL << LATE_LAST((unsigned char)name->head[name->head_len - 1]);
 	return settle(r, late_hash(words, r->seed), (unsigned char)set);
 }
 

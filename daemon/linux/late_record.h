@@ -10,19 +10,22 @@
  * in it.
  */
 
-/* Sessions that can be guarded at once: each record takes its 20 KiB of the kernel's memory beforehand. */
+/* Sessions that can be guarded at once: each record takes its 25 KiB of the kernel's memory beforehand. */
 #define LATE_SESSIONS 256
 #define LATE_DEPTH 4   /* names of a rule */
 #define LATE_BITS 64   /* rules, after those that may share one do */
 #define LATE_ROOTS 64  /* granted folders */
 #define LATE_PLAIN 512 /* places of names without a "*", of which half may be taken */
 #define LATE_STARS 128 /* names with one */
-#define LATE_SETS 192  /* different sets of rules that a name stands for */
+#define LATE_SETS 256  /* different sets of rules that a name stands for */
 #define LATE_HEAD 32   /* more than the bytes of a name, or of what is before its "*"; a power of two */
 #define LATE_TAIL 16   /* more than the bytes after the "*" */
 /* Folders that are climbed; what lies deeper counts as granted. */
 #define LATE_LEVELS 256
 #define LATE_BUCKETS 64
+/* Of the two bytes that a name begins with (the second may be its NUL), and of its last one. */
+#define LATE_FIRST(one, two) (((one) ^ ((two)*5)) % LATE_BUCKETS)
+#define LATE_LAST(byte) ((byte) % LATE_BUCKETS)
 /* Of the names with a "*" that one first and one last byte leave, so many of each half are compared. */
 #define LATE_CANDIDATES 12
 
@@ -57,13 +60,12 @@ struct late_root {
 };
 
 struct late_record {
-	/* Plain names, by their hash, in one of two places. First by first byte (modulo LATE_BUCKETS): which last
-	 * bytes. */
+	/* Plain names, by their hash, in one of two places. By LATE_FIRST: which LATE_LAST there are. */
 	unsigned long long ends[LATE_BUCKETS];
 	unsigned long long seed;
 	unsigned long long plain[LATE_PLAIN]; /* hash, 0 = free */
 	unsigned char plain_set[LATE_PLAIN];  /* index in .sets */
-	/* Names with a "*" that one with this first, this last byte may be; one bit each. */
+	/* Names with a "*" that one with this beginning, this end may be; one bit each. */
 	unsigned long long first[LATE_BUCKETS][2];
 	unsigned long long last[LATE_BUCKETS][2];
 	struct late_star stars[LATE_STARS];
