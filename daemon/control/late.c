@@ -24,8 +24,7 @@ const char *late_reason_text(uint32_t way, uint32_t reason)
 {
 	static const char *const texts[LATE_REASON_END] = {
 		[LATE_REASON_NONE] = "Opens of secret files that appear later cannot be refused here.",
-		[LATE_REASON_KERNEL] = "The kernel has no fanotify permission events "
-				       "(CONFIG_FANOTIFY_ACCESS_PERMISSIONS).",
+		[LATE_REASON_KERNEL] = "The kernel has no fanotify permission events.",
 		[LATE_REASON_NESTING] = "With process.nesting a mount namespace made inside escapes the guard.",
 		[LATE_REASON_LIMIT] = "The user has as many fanotify groups as fs.fanotify.max_user_groups allows.",
 		[LATE_REASON_FAILED] = "The guard of a granted folder could not be set up.",
