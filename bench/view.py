@@ -19,7 +19,7 @@ sys.path.insert(0, os.path.join(TOP, 'tests/system'))
 from conftest import Isod, USERS  # noqa: E402
 
 ENTRY = pwd.getpwnam(USERS[0])
-ROUNDS = 40
+ROUNDS = 15
 
 
 def as_user(isod, cwd):

@@ -39,27 +39,24 @@ def folders(top):
                   if not os.path.relpath(d, top).startswith('audit'))
 
 
-def cgroups():
-    found = []
-    for d, dirs, _ in os.walk('/sys/fs/cgroup'):
-        found += [os.path.join(d, n) for n in dirs if n.startswith('isod')]
-        for n in dirs:
-            if n.startswith('isod'):
-                found += [os.path.join(d, n, m) for m in os.listdir(os.path.join(d, n)) if os.path.isdir(os.path.join(d, n, m))]
-    return sorted(found)
+def cgroups(tag):
+    return sorted(os.path.join(d, n) for d, dirs, _ in os.walk('/sys/fs/cgroup') for n in dirs if n.startswith(f'isod-{tag}-'))
 
 
-def keyrings():
-    with open('/proc/key-users', encoding='ascii') as f:
-        return [line.split()[1] for line in f if line.split()[0] == '0:']
+def tag_of(isod):
+    """What the control groups of this daemon have in their names, by those of a session that runs."""
+    running = [s['id'] for s in isod.sessions() if s['state'] == 'running']
+    names = {n for _, dirs, _ in os.walk('/sys/fs/cgroup') for n in dirs if n.startswith('isod-') and n.endswith('-' + running[0])}
+    assert len(names) == 1, names
+    return names.pop().split('-')[1]
 
 
-def state(isod):
+def state(isod, tag):
     control = next(p for p in isod.helpers() if program(p) == 'isod-control')
     with open(f'/proc/{isod.process.pid}/mountinfo', encoding='utf-8') as f:
         mounts = f.read().splitlines()
     return {'mounts': mounts, 'isod': descriptors(isod.process.pid), 'control': descriptors(control), 'run': folders(isod.run_dir),
-            'state': folders(isod.state_dir), 'cgroups': cgroups(), 'children': sorted(program(p) for p in isod.helpers()),
+            'state': folders(isod.state_dir), 'cgroups': cgroups(tag), 'children': sorted(program(p) for p in isod.helpers()),
             'inotify': len([link for link in descriptors(isod.process.pid) if 'inotify' in link])}
 
 
@@ -104,12 +101,14 @@ def test_after_many_sessions_nothing_is_kept(own_isod, busy_project):
     options = ['--allow-read', './cache']
     for kill in KILLS:
         p = start(own_isod, busy_project, options)
+        tag = tag_of(own_isod)
+        assert cgroups(tag)
         kill(own_isod, p)
         p.wait(30)
         wait_for(settled, 'warm')
     assert own_isod.run('true', options=options, cwd=busy_project).rc == 0
     wait_for(settled, 'idle')
-    before = state(own_isod)
+    before = state(own_isod, tag)
     assert before['isod'] and before['mounts'], before
     for i in range(SESSIONS):
         if i % 10 == 9:
@@ -123,17 +122,22 @@ def test_after_many_sessions_nothing_is_kept(own_isod, busy_project):
             assert own_isod.run('true', options=options, cwd=busy_project).rc == 0
     wait_for(settled, 'idle')
     try:
-        wait_for(lambda: state(own_isod) == before, 'as before', 10)
+        wait_for(lambda: state(own_isod, tag) == before, 'as before', 10)
     except AssertionError:
-        assert state(own_isod) == before
+        assert state(own_isod, tag) == before
 
 
 def test_the_count_notices(own_isod, project):
     """What the test above compares does change while a session runs."""
     wait_for(lambda: len(own_isod.helpers()) == 1, 'idle')
-    before = state(own_isod)
     p = start(own_isod, project, [])
-    now = state(own_isod)
+    tag = tag_of(own_isod)
+    p.kill()
+    p.wait()
+    wait_for(lambda: len(own_isod.helpers()) == 1, 'idle')
+    before = state(own_isod, tag)
+    p = start(own_isod, project, [])
+    now = state(own_isod, tag)
     assert now['isod'] != before['isod'] and now['state'] != before['state'] and now['children'] != before['children']
     assert now['cgroups'] != before['cgroups'] and now['mounts'] == before['mounts'], (before, now)
     p.kill()
