@@ -12,8 +12,7 @@
 
 #include "tests/inside/attempt.h"
 
-/* A test that can makes this one on the host. */
-#define HOST_SOCKET "isod-attacker-probe"
+const char *attempt_host_socket;
 
 static char detail[128];
 
@@ -124,10 +123,10 @@ static const char *socket_options(void)
 static const char *host_abstract_socket(void)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	socklen_t len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(HOST_SOCKET));
+	socklen_t len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(attempt_host_socket));
 	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
 
-	memcpy(address.sun_path + 1, HOST_SOCKET, strlen(HOST_SOCKET));
+	memcpy(address.sun_path + 1, attempt_host_socket, strlen(attempt_host_socket));
 	return fd < 0 || REFUSED(connect(fd, (struct sockaddr *)&address, len)) ? NULL
 										: "a socket of the host was reached";
 }

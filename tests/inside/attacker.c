@@ -101,7 +101,7 @@ static int run_all(const struct attempt *a, int *count)
 	return failed;
 }
 
-/* attacker; or: attacker masked|nested MASKED_FILE LOCKED_FILE LOCKED_FOLDER */
+/* attacker HOST_SOCKET; or: attacker masked|nested MASKED_FILE LOCKED_FILE LOCKED_FOLDER */
 int main(int argc, char **argv)
 {
 	int failed = check_descriptors(), count = 1;
@@ -111,9 +111,12 @@ int main(int argc, char **argv)
 		attempt_locked_file = argv[3];
 		attempt_locked_folder = argv[4];
 		failed += run_all(strcmp(argv[1], "nested") == 0 ? attempts_nested : attempts_masked, &count);
-	} else {
+	} else if (argc == 2) {
+		attempt_host_socket = argv[1];
 		for (size_t t = 0; t < sizeof(tables) / sizeof(tables[0]); t++)
 			failed += run_all(tables[t], &count);
+	} else {
+		failed += report("arguments", "none that mean anything");
 	}
 	printf("%d attempts, %d possible\n", count, failed);
 	return failed > 0;

@@ -17,6 +17,8 @@ extern const struct attempt attempts_files[];
 extern const struct attempt attempts_processes[];
 extern const struct attempt attempts_network[];
 extern const struct attempt attempts_paths[];
+/* The name of an abstract socket on which the test listens outside. */
+extern const char *attempt_host_socket;
 
 /* Against one masked file, one locked file and one locked folder, relative to the working directory. */
 extern const char *attempt_masked, *attempt_locked_file, *attempt_locked_folder;

@@ -102,7 +102,7 @@ class Isod:
         if self.process and self.process.poll() is None:
             self.process.terminate()
             try:
-                self.process.wait(30)
+                self.process.wait(120)
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 self.process.wait()
@@ -129,7 +129,7 @@ class Isod:
         return subprocess.Popen([self.client, *args], cwd=cwd or project_of(user), env=self.environment(user, env),
                                 **ids, **kw)
 
-    def ctl(self, *args, input=b'', timeout=90, **kw):
+    def ctl(self, *args, input=b'', timeout=300, **kw):
         """isoctl ARGS as the user; stdin is a pipe with `input` unless stdin= is given."""
         kw.setdefault('stdout', subprocess.PIPE)
         kw.setdefault('stderr', subprocess.PIPE)

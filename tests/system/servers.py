@@ -73,7 +73,7 @@ class Web:
 
     def stop(self):
         self.process.terminate()
-        self.process.wait(10)
+        self.process.wait(120)
 
 
 @pytest.fixture(scope='session')

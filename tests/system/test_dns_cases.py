@@ -87,7 +87,7 @@ def test_a_rule_that_names_the_own_address_opens_it(named, dns, listener, addres
     p = named.popen('run', '-q', '--allow-domain', f'target.test-zone.net:{PORT}', '--allow-domain', rule, '--', 'curl', '-sS',
                     '--max-time', '20', f'http://target.test-zone.net:{PORT}/', stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     wait_for(lambda: accepted(listener) > 0, 'the own address is dialled')
-    p.communicate(timeout=30)
+    p.communicate(timeout=120)
 
 
 def test_rebinding(named, dns, listener):

@@ -46,7 +46,7 @@ def test_helpers_hold_no_environment_of_a_client(isod):
             held = f.read()
         assert not [v for v in SECRET_ENV.values() if v.encode() in held], (pid, held)
     p.stdin.close()
-    assert p.wait(20) is not None
+    assert p.wait(120) is not None
     p.stdout.close()
 
 

@@ -299,7 +299,7 @@ def test_secrets_that_come_later(layout, user):
     layout.put('app/private', 'SECRET\n', 0o600)
     layout.put('app/open', 'PUBLIC\n')
     layout.put('cups/open', 'PUBLIC\n')
-    out = running.communicate(b'\n' + '\0'.join(paths).encode(), timeout=60)[0].decode()
+    out = running.communicate(b'\n' + '\0'.join(paths).encode(), timeout=120)[0].decode()
     assert running.returncode == 0 and 'SECRET' not in out, out
     r = read_all(layout.isod, paths, **where(user))
     assert 'SECRET' not in r.text and [line for line in r.text.splitlines() if line.startswith('SEEN')] == [

@@ -49,7 +49,7 @@ def test_fifos_and_sockets_are_relayed(isod, project):
     while chunk := ours.recv(4096):
         out += chunk
     os.close(fifo)
-    assert p.wait(30) == 0, out
+    assert p.wait(120) == 0, out
     lines = out.decode().splitlines()
     assert len(lines) == 4 and all(line.startswith('pipe:[') for line in lines[:3]) and lines[3] == 'from the fifo', out
 
@@ -104,7 +104,7 @@ def test_isod_serves_nobody_in_a_session(isod, user, how):
 
 
 def test_isod_serves_nobody_of_another_user_namespace(isod):
-    r = subprocess.run(['unshare', '-Ur', 'python3', '-c', CALL_ISOD, isod.socket], capture_output=True, timeout=60)
+    r = subprocess.run(['unshare', '-Ur', 'python3', '-c', CALL_ISOD, isod.socket], capture_output=True, timeout=120)
     assert b'org.isod.Refused' in r.stdout, r
 
 

@@ -45,7 +45,7 @@ class Session:
         """Ends it and returns what isoctl said at the end."""
         self.process.stdin.close()
         out, err = self.process.stdout.read(), self.process.stderr.read()
-        assert self.process.wait(60) == 0, (out, err)
+        assert self.process.wait(120) == 0, (out, err)
         return err.decode()
 
     def kill(self):
@@ -148,7 +148,7 @@ def test_planting_is_told_with_a_terminal(isod, project):
     entry = pwd.getpwnam(USERS[0])
     child = pexpect.spawn(isod.client, ['run', '--', 'sh', '-c', r'echo > .envrc; echo > "$(printf ".envrc\n\033]0;x")"; '
                                         'mkdir .vscode; echo > .vscode/tasks.json; echo > Makefile; echo done'],
-                          cwd=project, env=isod.environment(USERS[0]), timeout=60, encoding='utf-8',
+                          cwd=project, env=isod.environment(USERS[0]), timeout=120, encoding='utf-8',
                           preexec_fn=lambda: (os.setgroups([]), os.setgid(entry.pw_gid), os.setuid(entry.pw_uid)))
     child.expect(pexpect.EOF)
     child.close()
@@ -222,7 +222,7 @@ def test_killed_while_opens_wait(own_isod, project, victim):
     (pid,) = processes(isod, victim)
     os.kill(pid, signal.SIGKILL)
     session.process.stdin.close()
-    assert session.process.wait(30) != 0
+    assert session.process.wait(120) != 0
     wait_for(lambda: not [s for s in isod.sessions() if s['state'] != 'ended'], 'the session ends')
     wait_for(lambda: len(isod.helpers()) == 1, 'only isod-control is left')
     as_user('echo SECRET > .env; cat .env >/dev/null', project)

@@ -54,7 +54,7 @@ class Running:
     def end(self):
         self.process.stdin.close()
         self.process.stdin = None
-        return self.process.communicate(timeout=60)[1].decode(errors='replace')
+        return self.process.communicate(timeout=120)[1].decode(errors='replace')
 
 
 @pytest.fixture

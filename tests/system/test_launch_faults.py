@@ -143,7 +143,7 @@ def test_the_groups_are_found(faulty):
     assert p.stdout.read(1) == b'x'
     now = traces(faulty)
     p.stdin.close()
-    assert p.wait(30) == 0
+    assert p.wait(120) == 0
     assert now['groups'] and now['folders'] and now['processes'] > 1, now
 
 

@@ -152,7 +152,7 @@ def test_names_of_any_bytes(isod, files):
     import pexpect
     entry = pwd.getpwnam(USERS[0])
     child = pexpect.spawn('setpriv', ['--reuid', str(entry.pw_uid), '--clear-groups', isod.client, 'diff', l.id], cwd=files,
-                          env=isod.environment(USERS[0]), timeout=30)
+                          env=isod.environment(USERS[0]), timeout=120)
     shown = child.read()
     child.wait()
     assert b'red' in shown and b'\x1b' not in shown, shown

@@ -1,6 +1,6 @@
 """After many sessions, a tenth of them killed, nothing is kept; and nothing is left in the project.
 
-ISOD_LEAK_SESSIONS: how many (200; by hand 1,000).
+ISOD_LEAK_SESSIONS: how many (60; by hand 1,000).
 """
 import os
 import pwd
@@ -12,7 +12,7 @@ import pytest
 from conftest import USERS, write
 from waiting import wait_for
 
-SESSIONS = int(os.environ.get('ISOD_LEAK_SESSIONS', '200'))
+SESSIONS = int(os.environ.get('ISOD_LEAK_SESSIONS', '60'))
 LONG = ['sh', '-c', 'echo up; sleep 5000 & exec sleep 4000']
 
 
@@ -94,7 +94,7 @@ def busy_project(project):
     return project
 
 
-@pytest.mark.timeout(60 + SESSIONS)
+@pytest.mark.timeout(900 + 2 * SESSIONS)
 def test_after_many_sessions_nothing_is_kept(own_isod, busy_project):
     def settled():
         return len(own_isod.helpers()) == 1 and os.listdir(os.path.join(own_isod.state_dir, 'sessions')) == []
@@ -104,7 +104,7 @@ def test_after_many_sessions_nothing_is_kept(own_isod, busy_project):
         tag = tag_of(own_isod)
         assert cgroups(tag)
         kill(own_isod, p)
-        p.wait(30)
+        p.wait(120)
         wait_for(settled, 'warm')
     assert own_isod.run('true', options=options, cwd=busy_project).rc == 0
     wait_for(settled, 'idle')
@@ -114,7 +114,7 @@ def test_after_many_sessions_nothing_is_kept(own_isod, busy_project):
         if i % 10 == 9:
             p = start(own_isod, busy_project, options)
             KILLS[i // 10 % len(KILLS)](own_isod, p)
-            assert p.wait(30) != 0
+            assert p.wait(120) != 0
         elif i % 10 == 4:
             # one that cannot start
             assert own_isod.run('/no/such/program', options=options, cwd=busy_project).rc != 0
@@ -183,7 +183,7 @@ def test_109_no_stub_is_left(own_isod, project, kind, request):
             p = start(own_isod, project, [])
             os.kill(own_isod.process.pid, signal.SIGKILL)
             own_isod.process.wait()
-            assert p.wait(30) != 0
+            assert p.wait(120) != 0
             # before anything could put it right
             assert snapshot(entry, project) == before
             own_isod.start()

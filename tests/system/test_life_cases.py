@@ -74,7 +74,7 @@ def test_a_slow_reader_gets_everything(isod, terminal):
         if not more:
             break
         data += more
-    assert p.wait(20) == 0
+    assert p.wait(120) == 0
     expected = b''.join(b'%d\n' % i for i in range(1, 20001))
     assert hashlib.sha256(data.replace(b'\r\n', b'\n')).digest() == hashlib.sha256(expected).digest(), len(data)
     if terminal:
@@ -90,7 +90,7 @@ def test_survivors_do_not_hold_the_end_back(isod, terminal):
         c.expect(b'begun')
         assert finish(c) == 7
     else:
-        r = isod.sh(script, timeout=20)
+        r = isod.sh(script, timeout=120)
         assert r.rc == 7 and r.out == b'begun\n', r
     wait_for(lambda: not alive('sleep 4343'), 'nothing is left', 5)
 
@@ -124,11 +124,11 @@ def seconds_of(pids):
 def test_broken_pipes_downstream(isod):
     """Case 166: a normal member of a pipe; the daemon uses no time afterwards."""
     shell = f'{isod.client} run -q -- yes | head -1; echo "${{PIPESTATUS[0]}}"; {isod.client} sessions --all | true; echo "${{PIPESTATUS[0]}}"'
-    p = subprocess.run(['bash', '-c', shell], env=isod.environment('root'), cwd='/srv', capture_output=True, text=True, timeout=60)
+    p = subprocess.run(['bash', '-c', shell], env=isod.environment('root'), cwd='/srv', capture_output=True, text=True, timeout=120)
     lines = p.stdout.split()
     assert lines[0] == 'y' and lines[1] in ('141', '0') and lines[2] in ('141', '0', '1') and p.stderr == '', p
     follow = f'{isod.client} log -f {isod.last_session(user="root")["id"]} | true; echo "${{PIPESTATUS[0]}}"'
-    p = subprocess.run(['bash', '-c', follow], env=isod.environment('root'), cwd='/srv', capture_output=True, text=True, timeout=60)
+    p = subprocess.run(['bash', '-c', follow], env=isod.environment('root'), cwd='/srv', capture_output=True, text=True, timeout=120)
     assert p.stdout.strip() in ('141', '0', '1') and p.stderr == '', p
     client = isod.popen('run', '-q', '--', 'yes', stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
     assert client.stdout.read(100000)
@@ -160,7 +160,7 @@ def test_a_stopped_client_holds_nobody_up(isod, terminal):
         slowest = 0
         for command in (['sessions'], ['show', session], ['log', session], ['status'], ['run', '-q', '--', 'true'], ['kill', session]):
             start = time.monotonic()
-            r = isod.ctl(*command, timeout=20)
+            r = isod.ctl(*command, timeout=120)
             slowest = max(slowest, time.monotonic() - start)
             assert r.rc == 0, (command, r)
         assert slowest < (10 if SANITIZED else 2), slowest
@@ -172,7 +172,7 @@ def test_a_stopped_client_holds_nobody_up(isod, terminal):
         c.close(force=True)
     else:
         c.stdout.close()
-        c.wait(20)
+        c.wait(120)
 
 
 BACKGROUND = '''setsid sleep 6161 & (setsid sh -c "sleep 6161 & sleep 6161" &) ; (trap "" HUP TERM INT; sleep 6161) &
@@ -203,7 +203,7 @@ def test_nothing_survives(own_isod, way):
     elif way == 'daemon':
         own_isod.process.kill()
         own_isod.process.wait()
-    p.wait(20)
+    p.wait(120)
     wait_for(lambda: not alive('6161'), 'nothing is left', 10)
     assert time.monotonic() - start < 10
     if way == 'daemon':
@@ -276,7 +276,7 @@ def test_five_thousand_double_forks(isod, project):
     """Case 172: pid 1 reaps, and steals no status from the program; the limit of processes is far below."""
     program = os.path.join(project, 'forks')
     subprocess.run(['cc', '-x', 'c', '-static', '-O1', '-o', program, '-'], input=FORKS.encode(), check=True)
-    r = isod.run(program, options=['-q', '--pids', '200'], timeout=170)
+    r = isod.run(program, options=['-q', '--pids', '200'], timeout=600)
     assert r.rc == 0 and r.text == 'bad 0 zombies 0\n', r
 
 

@@ -113,7 +113,7 @@ def test_edits_of_the_host_while_it_runs(isod, repository):
     for name in ('a.txt', 'u'):
         with open(f'{repository}/{name}', 'a', encoding='ascii') as f:
             f.write('host\n')
-    out, err = p.communicate(b'\n', timeout=60)
+    out, err = p.communicate(b'\n', timeout=120)
     assert p.returncode == 0, (out, err)
     changes = diff(isod, session)
     assert {p for p, c in changes.items() if c['conflict']} == {'a.txt', 'u'} and 'run.sh' in changes, changes

@@ -220,7 +220,7 @@ def test_long_paths(isod, project, n, works):
     assert len(made) == n
     p = subprocess.run(['python3', '-c', 'import os, sys; os.fchdir(int(sys.argv[1])); os.environ.pop("PWD", 0);'
                         'os.execv(sys.argv[2], sys.argv[2:])', str(fd), isod.client, 'run', '--', 'pwd', '-P'], pass_fds=(fd,),
-                       capture_output=True, env=isod.environment(USERS[0]), user=entry().pw_uid, group=entry().pw_gid, timeout=60)
+                       capture_output=True, env=isod.environment(USERS[0]), user=entry().pw_uid, group=entry().pw_gid, timeout=120)
     os.close(fd)
     if works or p.returncode == 0:
         assert p.returncode == 0 and p.stdout == os.fsencode(made) + b'\n', p
@@ -291,7 +291,7 @@ def test_mounts_below_a_grant(isod, place):
             assert lines == [b'text\n'] * 3 + [b'ready\n'], (lines, p.stderr.read() if p.poll() else '')
             with mounted(later, '-t', 'tmpfs', 'isod-test'):
                 fill(later + '/f')
-                out, err = p.communicate(b'\n', timeout=60)
+                out, err = p.communicate(b'\n', timeout=120)
             assert out == b'' and err.count(b'Read-only') == 4, (out, err)
 
 
@@ -318,7 +318,7 @@ def test_a_file_system_that_only_the_user_may_enter(isod, place, where):
         # root cannot change to it: that is for the user's own process
         r = subprocess.run(['env', '-C', cwd or project_of(USERS[0]), isod.client, 'run', *options, '--', 'cat', f'{top}/sub/f', f'{top}/.env'],
                            env=isod.environment(USERS[0]), cwd='/', user=entry().pw_uid, group=entry().pw_gid, extra_groups=[],
-                           capture_output=True, text=True, timeout=60)
+                           capture_output=True, text=True, timeout=120)
         assert r.stdout in ('', 'text\n'), r
         if r.returncode == 125:
             assert top in r.stderr and 'allow_other' in r.stderr, r

@@ -27,7 +27,7 @@ def test_list_show_kill(isod):
     assert shown['session']['id'] == s['id'] and 'policy' in shown
     assert isod.ctl('show', 'worker').rc == 0
     assert isod.ctl('kill', s['id']).rc == 0
-    assert p.wait(20) == 137
+    assert p.wait(120) == 137
     ended = [x for x in isod.sessions('--all') if x['id'] == s['id']][0]
     assert ended['state'] == 'ended' and ended['exit'] == 137 and ended['ended'] >= s['started']
 
@@ -36,7 +36,7 @@ def test_kill_with_a_signal(isod):
     p = start(isod, script='trap "exit 3" USR1; echo up; while :; do sleep 0.05; done')
     s = [s for s in isod.sessions() if s['state'] == 'running'][0]
     assert isod.ctl('kill', '--signal', 'USR1', s['id']).rc == 0
-    assert p.wait(20) == 3
+    assert p.wait(120) == 3
 
 
 def test_nobody_sees_another_users_session(isod):
@@ -49,7 +49,7 @@ def test_nobody_sees_another_users_session(isod):
     assert p.poll() is None
     assert s['id'] in [x['id'] for x in isod.sessions(user='root')]
     assert isod.ctl('kill', s['id'], user='root').rc == 0
-    p.wait(20)
+    p.wait(120)
 
 
 def test_audit_of_a_run(isod):
@@ -139,5 +139,5 @@ def test_log_follow(isod):
     assert isod.ctl('kill', s['id']).rc == 0
     rest = [json.loads(line)['event'] for line in follower.stdout]
     assert rest[-1] == 'session.exit'
-    assert follower.wait(20) == 0
-    p.wait(20)
+    assert follower.wait(120) == 0
+    p.wait(120)

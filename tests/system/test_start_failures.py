@@ -125,7 +125,7 @@ def test_source_vanishes_between_planning_and_mounting(isod, project):
             many = [isod.popen('run', '-q', '--allow-read', entry, '--allow-read', entry + '/x', '--', 'echo', 'up',
                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(10)]
             for p in many:
-                out, err = p.communicate(timeout=60)
+                out, err = p.communicate(timeout=120)
                 assert p.returncode == 0 and out == b'up\n', (p.returncode, out, err)
     finally:
         stop.set()

@@ -23,7 +23,7 @@ def close_clients(isod):
         SPAWNED.pop().close(force=True)
 
 
-def spawn(isod, *args, options=(), size=(43, 132), env=None, timeout=30):
+def spawn(isod, *args, options=(), size=(43, 132), env=None, timeout=120):
     entry = pwd.getpwnam(USERS[0])
     child = pexpect.spawn('setpriv', [f'--reuid={entry.pw_uid}', f'--regid={entry.pw_gid}', '--init-groups', isod.client, 'run', '-q',
                                       *options, '--', *args], cwd=project_of(USERS[0]), env=isod.environment(USERS[0], env),
@@ -101,7 +101,7 @@ def test_a_stopped_program_stops_the_client_and_fg_resumes(isod):
     entry = pwd.getpwnam(USERS[0])
     env = isod.environment(USERS[0], {'PS1': 'outer> '})
     c = pexpect.spawn('setpriv', [f'--reuid={entry.pw_uid}', f'--regid={entry.pw_gid}', '--init-groups', 'bash', '--norc', '-i'],
-                      cwd=project_of(USERS[0]), env=env, timeout=30)
+                      cwd=project_of(USERS[0]), env=env, timeout=120)
     c.expect('outer> ')
     c.sendline(f'{isod.client} run -q -- cat')
     c.expect('run -q')
@@ -175,7 +175,7 @@ def test_terminal_is_restored_after_kill_9_of_the_client(isod):
     inside = r'printf "\033[?25l\033[?1000hup"; exec sleep 1000'
     c = pexpect.spawn('setpriv', [f'--reuid={entry.pw_uid}', f'--regid={entry.pw_gid}', '--init-groups', 'sh', '-c',
                                   '"$0" run -q -- sh -c "$1"; echo st=$?; read x; echo "got $x"', isod.client, inside],
-                      cwd=project_of(USERS[0]), env=isod.environment(USERS[0]), timeout=30)
+                      cwd=project_of(USERS[0]), env=isod.environment(USERS[0]), timeout=120)
     SPAWNED.append(c)
     c.expect(b'up')
     assert not termios.tcgetattr(c.child_fd)[3] & termios.ICANON

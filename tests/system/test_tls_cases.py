@@ -79,7 +79,7 @@ for r in sorted(set(results)): print(r, results.count(r))
 
 
 def hello(isod, sni, shape, count=1, target='ok.example', options=(*ALLOW, '--allow-domain', 'two.example')):
-    r = isod.run('/usr/bin/python3', '-c', HELLO, target, sni, shape, str(count), options=list(options), timeout=170)
+    r = isod.run('/usr/bin/python3', '-c', HELLO, target, sni, shape, str(count), options=list(options), timeout=600)
     assert r.rc == 0, r
     return dict((line.rsplit(' ', 1)[0], int(line.rsplit(' ', 1)[1])) for line in r.text.splitlines())
 

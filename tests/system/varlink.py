@@ -5,7 +5,7 @@ import socket
 
 
 class Varlink:
-    def __init__(self, path, timeout=20):
+    def __init__(self, path, timeout=120):
         self.sock = socket.socket(socket.AF_UNIX)
         self.sock.settimeout(timeout)
         self.sock.connect(path)

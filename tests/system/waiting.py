@@ -2,7 +2,7 @@
 import time
 
 
-def wait_for(condition, what, seconds=20):
+def wait_for(condition, what, seconds=60):
     """Polls until condition() is true and returns its value; fails with `what` when it does not come."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:

@@ -29,7 +29,7 @@ class IsoctlCase(unittest.TestCase):
         self.assertEqual(self.daemon.errors, [])
 
     def isoctl(self, *args, **more):
-        options = {"capture_output": True, "timeout": 30, "env": self.environment, "cwd": self.folder, **more}
+        options = {"capture_output": True, "timeout": 120, "env": self.environment, "cwd": self.folder, **more}
         if "stdout" in options or "stderr" in options:
             del options["capture_output"]
         if "input" not in options and "stdin" not in options:

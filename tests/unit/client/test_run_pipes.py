@@ -90,7 +90,7 @@ class Request(IsoctlCase):
 
         self.serve(Run=run)
         result = subprocess.run([link, "--help", "-q"], env=self.environment, cwd=self.folder, capture_output=True,
-                                stdin=subprocess.DEVNULL, timeout=30)
+                                stdin=subprocess.DEVNULL, timeout=120)
         self.assertEqual((result.returncode, seen), (3, [["codex", "--help", "-q"]]))
 
 
@@ -317,7 +317,7 @@ class Ends(IsoctlCase):
         gone = os.path.join(self.folder, "gone")
         os.mkdir(gone)
         result = subprocess.run(["sh", "-c", f'cd {gone} && rmdir {gone} && exec {os.path.abspath(ISOCTL)} run -- x'],
-                                env=self.environment, capture_output=True, timeout=30)
+                                env=self.environment, capture_output=True, timeout=120)
         self.assertEqual(result.returncode, 125)
         self.assertIn(b"working directory", result.stderr)
 

@@ -50,7 +50,7 @@ class Terminal(IsoctlCase):
         self.call = None
         self.serve(Run=run)
         child = pexpect.spawn(os.path.abspath(ISOCTL), ["run", "-q", *args, "--", "x"], env=self.environment,
-                              cwd=self.folder, dimensions=(33, 101), timeout=20, echo=True)
+                              cwd=self.folder, dimensions=(33, 101), timeout=120, echo=True)
         self.before = termios.tcgetattr(child.child_fd)
         self.addCleanup(child.close)
         return child
@@ -105,7 +105,7 @@ class Terminal(IsoctlCase):
         # The shell stays, so that the terminal can be looked at after isoctl has gone.
         self.serve(Run=lambda c, call: (c.reply({"event": "started", "session": fake.session()}), script(c)))
         shell = pexpect.spawn("/bin/sh", ["-c", f"{os.path.abspath(ISOCTL)} run -q -- x; echo code=$?; read line"],
-                              env=self.environment, cwd=self.folder, timeout=20)
+                              env=self.environment, cwd=self.folder, timeout=120)
         self.addCleanup(shell.close)
         before = termios.tcgetattr(shell.child_fd)
         shell.expect_exact("ready")
@@ -133,7 +133,7 @@ class Terminal(IsoctlCase):
                 self.serve(Run=lambda c, call: (c.reply({"event": "started", "session": fake.session()}), script(c),
                                                 c.sock.close()))
                 shell = pexpect.spawn("/bin/sh", ["-c", f"{os.path.abspath(ISOCTL)} run -q -- x; echo code=$?; "
-                                                  "read line"], env=self.environment, cwd=self.folder, timeout=20)
+                                                  "read line"], env=self.environment, cwd=self.folder, timeout=120)
                 before = termios.tcgetattr(shell.child_fd)
                 shell.expect_exact("ready")
                 with open(f"/proc/{shell.pid}/task/{shell.pid}/children") as children:
@@ -165,7 +165,7 @@ class Terminal(IsoctlCase):
 
         self.serve(Run=lambda c, call: (c.reply({"event": "started", "session": fake.session()}), script(c)))
         shell = pexpect.spawn("/bin/bash", ["--norc", "-i"], env={**self.environment, "PS1": "P>"}, cwd=self.folder,
-                              timeout=20)
+                              timeout=120)
         self.addCleanup(shell.close)
         shell.expect_exact("P>")
         shell.sendline(f"{os.path.abspath(ISOCTL)} run -q -- x")
@@ -184,7 +184,7 @@ class Terminal(IsoctlCase):
 
         self.serve(Run=lambda c, call: (c.reply({"event": "started", "session": fake.session()}), script(c)))
         shell = pexpect.spawn(sys.executable, ["-c", SHELL, os.path.abspath(ISOCTL), "run", "-q", "--", "x"],
-                              env=self.environment, cwd=self.folder, timeout=20)
+                              env=self.environment, cwd=self.folder, timeout=120)
         self.addCleanup(shell.close)
         shell.expect_exact("code=4 restored=True")
 
@@ -242,7 +242,7 @@ class Terminal(IsoctlCase):
     def test_error_at_start_leaves_the_terminal_alone(self):
         self.serve(Run=lambda c, call: c.fail("CommandNotFound", "exec", "There is no x."))
         child = pexpect.spawn(os.path.abspath(ISOCTL), ["run", "--", "x"], env=self.environment, cwd=self.folder,
-                              timeout=20)
+                              timeout=120)
         child.expect_exact("isoctl: exec: There is no x.\r\n")  # \r: the terminal is not raw
         self.finish(child, 127)
         child.close()

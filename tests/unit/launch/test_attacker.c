@@ -14,21 +14,21 @@
 #include "daemon/linux/seccomp_rules.h"
 #include "tests/unit/launch/driver.h"
 
-#define HOST_SOCKET "isod-attacker-probe"
+static char socket_name[64];
+static const char *const argv[] = { "/attacker", socket_name, NULL };
 
-static const char *const argv[] = { "/attacker", NULL };
-
-/* Reachable only from the host's network namespace. */
+/* Reachable only from the host's network namespace, which other runs of this test may share. */
 static int host_socket(void)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), len;
 
-	memcpy(address.sun_path + 1, HOST_SOCKET, strlen(HOST_SOCKET));
+	len = snprintf(socket_name, sizeof(socket_name), "isod-attacker-probe-%d", getpid());
+	memcpy(address.sun_path + 1, socket_name, (size_t)len);
 	assert_true(fd >= 0);
-	assert_int_equal(
-		bind(fd, (struct sockaddr *)&address, offsetof(struct sockaddr_un, sun_path) + 1 + strlen(HOST_SOCKET)),
-		0);
+	assert_int_equal(bind(fd, (struct sockaddr *)&address,
+			      (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len)),
+			 0);
 	assert_int_equal(listen(fd, 1), 0);
 	return fd;
 }

@@ -46,7 +46,7 @@ static void expect(struct driver *d, int fd, const char *text)
 		struct pollfd p = { .fd = fd, .events = POLLIN };
 		ssize_t n;
 
-		assert_int_equal(poll(&p, 1, 10000), 1);
+		assert_int_equal(poll(&p, 1, 60000), 1);
 		n = read(fd, d->text + len, sizeof(d->text) - 1 - len);
 		assert_true(n > 0);
 		len += (size_t)n;

@@ -48,7 +48,7 @@ static void wait_readable(int fd)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
 
-	assert_int_equal(poll(&p, 1, 10000), 1);
+	assert_int_equal(poll(&p, 1, 60000), 1);
 }
 
 /* Accepts, and compares the address that the program wanted to reach. */

@@ -21,14 +21,17 @@
 #include "daemon/linux/cgroup.h"
 
 #define MOUNT "/sys/fs/cgroup"
-#define TAG "0badcafe"
 #define ID "0123456789ab"
 
 static struct cgroup_host host;
+/* Of this process: the test may run twice at once, and each sweeps away what has its tag. */
+static char tag[CGROUP_TAG_LEN + 1], other_tag[CGROUP_TAG_LEN + 1];
 
 static int open_host(void **state)
 {
-	assert_int_equal(cgroup_host_open(&host, MOUNT, TAG), 0);
+	snprintf(tag, sizeof(tag), "0b%06x", (unsigned)getpid() & 0xffffff);
+	snprintf(other_tag, sizeof(other_tag), "0c%06x", (unsigned)getpid() & 0xffffff);
+	assert_int_equal(cgroup_host_open(&host, MOUNT, tag), 0);
 	cgroup_host_sweep(&host);
 	return 0;
 }
@@ -83,10 +86,11 @@ static void test_limits_are_set(void **state)
 					      .cpu_pct = can(CGROUP_CPU) ? 150 : 0 };
 	struct cgroup_leaf leaf = CGROUP_LEAF_INIT;
 	struct error e = ERROR_INIT;
-	char text[64] = "";
+	char text[64] = "", name[sizeof(leaf.name)];
 
 	assert_int_equal(cgroup_leaf_make(&host, ID, &limits, &leaf, &e), 0);
-	assert_string_equal(leaf.name, "isod-" TAG "-" ID);
+	snprintf(name, sizeof(name), "isod-%s-" ID, tag);
+	assert_string_equal(leaf.name, name);
 	if (limits.memory) {
 		read_value(&leaf, CGROUP_MEMORY, "memory.limit_in_bytes", "memory.max", text, sizeof(text));
 		assert_string_equal(text, "67108864\n");
@@ -106,7 +110,7 @@ static void test_limits_are_set(void **state)
 static void test_memory_limit_without_its_file(void **state)
 {
 	const struct cgroup_limits limits = { .memory = 64u << 20 };
-	struct cgroup_host fake = { .n = 1, .tag = TAG };
+	struct cgroup_host fake = { .n = 1 };
 	struct cgroup_leaf leaf = CGROUP_LEAF_INIT;
 	char dir[] = "/tmp/isod-cgroup-XXXXXX";
 	struct error e = ERROR_INIT;
@@ -182,7 +186,7 @@ static void test_v1_kill_without_the_unified_one(void **state)
 	int status;
 	pid_t pid;
 
-	memcpy(v1.tag, TAG, sizeof(TAG));
+	memcpy(v1.tag, tag, sizeof(tag));
 	for (unsigned i = 0; i < host.n; i++)
 		if (host.hierarchies[i].provides & CGROUP_FREEZER)
 			v1.hierarchies[v1.n++] = host.hierarchies[i];
@@ -206,7 +210,7 @@ static void test_missing_controller(void **state)
 	struct error e = ERROR_INIT;
 	int fds[CGROUP_MAX];
 
-	memcpy(empty.tag, TAG, sizeof(TAG));
+	memcpy(empty.tag, tag, sizeof(tag));
 	assert_int_equal(cgroup_leaf_make(&empty, ID, &none, &leaf, &e), 0);
 	assert_int_equal(cgroup_leaf_open_procs(&leaf, fds), 0);
 	assert_int_equal(cgroup_leaf_remove(&leaf), 0);
@@ -223,7 +227,7 @@ static void test_sweep_spares_others(void **state)
 	int status;
 	pid_t pid;
 
-	memcpy(other.tag, "0badcaff", sizeof(TAG));
+	memcpy(other.tag, other_tag, sizeof(other_tag));
 	assert_int_equal(cgroup_leaf_make(&host, ID, &none, &mine, NULL), 0);
 	assert_int_equal(cgroup_leaf_make(&other, ID, &none, &theirs, NULL), 0);
 	pid = start_tree(&mine);
@@ -243,7 +247,7 @@ static void test_bad_arguments(void **state)
 	struct cgroup_host h;
 
 	assert_int_equal(cgroup_host_open(&h, MOUNT, "short"), -EINVAL);
-	assert_int_equal(cgroup_host_open(&h, "/nonexistent", TAG), 0);
+	assert_int_equal(cgroup_host_open(&h, "/nonexistent", tag), 0);
 	assert_int_equal(h.n, 0);
 }
 

@@ -24,7 +24,7 @@
 #include "base/fd.h"
 #include "daemon/monitor/tree_remove.h"
 
-#define PATIENCE_MS 30000
+#define PATIENCE_MS 120000
 
 struct daemon {
 	char dir[64];

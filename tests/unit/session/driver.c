@@ -61,7 +61,7 @@ void driver_start(struct driver *d, const struct egress_rules *rules, unsigned f
 		.flags = flags | (unsigned)kernel_flags(),
 		.id = "0123456789ab",
 	};
-	struct timeval timeout = { .tv_sec = 10 };
+	struct timeval timeout = { .tv_sec = 60 };
 	_cleanup_buffer_ struct buffer wire = BUFFER_INIT(LIMIT_EGRESS);
 	_cleanup_buffer_ struct buffer filter = BUFFER_INIT(1 << 16);
 	_cleanup_close_ int egress_fd = -1, context_fd = -1, filter_fd = -1;

@@ -50,7 +50,7 @@ static size_t make_query(const char *name, uint16_t type, uint8_t ret[512])
 static int connect_to(int listener, int type)
 {
 	struct sockaddr *a = (struct sockaddr *)&driver.address[listener];
-	struct timeval timeout = { .tv_sec = 10 };
+	struct timeval timeout = { .tv_sec = 60 };
 	int fd = socket(a->sa_family, type | SOCK_CLOEXEC, 0);
 
 	assert_true(fd >= 0);

@@ -153,7 +153,7 @@ static void test_last_word(void **state)
 	(void)state;
 	driver_start(&d, &rules, 0);
 	driver_control_send(&d, SESSION_SIGNAL, 0, 15, -1);
-	assert_int_equal(poll(&(struct pollfd){ .fd = d.link, .events = POLLIN }, 1, 10000), 1);
+	assert_int_equal(poll(&(struct pollfd){ .fd = d.link, .events = POLLIN }, 1, 60000), 1);
 	send_exit(&d, EXIT_KIND_CODE, 5);
 	d.link = fd_close(d.link);
 	assert_int_equal(driver_event(&d, &e), SESSION_EXITED);

@@ -37,7 +37,7 @@ static int make_server(uint16_t *port)
 
 static int connect_proxy(struct driver *d)
 {
-	struct timeval timeout = { .tv_sec = 20 };
+	struct timeval timeout = { .tv_sec = 60 };
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
 	assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout)), 0);
