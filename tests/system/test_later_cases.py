@@ -134,7 +134,7 @@ def test_137_what_runs_later_is_not_planted_unseen(isod, running, repository, na
     r = running()
     rc, out = r.do(f'mkdir -p $(dirname {name}) && echo "echo planted" >{name}')
     if rc == 0:
-        wait_for(lambda: told(isod, name), f'the log tells of {name}', 10)
+        wait_for(lambda: told(isod, name), f'the log tells of {name}')
         err = r.end()
         assert name in err, err
     else:
@@ -152,7 +152,7 @@ def test_137_by_other_ways(isod, running, repository, how):
     name = '.vscode' if how == 'mv-folder' else '.mcp.json'
     rc, _ = r.do(line)
     if rc == 0:
-        wait_for(lambda: told(isod, name), f'the log tells of {name}', 10)
+        wait_for(lambda: told(isod, name), f'the log tells of {name}')
         assert name in r.end()
     else:
         assert not os.path.lexists(os.path.join(repository, name))

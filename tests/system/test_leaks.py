@@ -122,7 +122,7 @@ def test_after_many_sessions_nothing_is_kept(own_isod, busy_project):
             assert own_isod.run('true', options=options, cwd=busy_project).rc == 0
     wait_for(settled, 'idle')
     try:
-        wait_for(lambda: state(own_isod, tag) == before, 'as before', 10)
+        wait_for(lambda: state(own_isod, tag) == before, 'as before')
     except AssertionError:
         assert state(own_isod, tag) == before
 

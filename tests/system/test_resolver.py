@@ -77,4 +77,4 @@ def test_a_silent_server_holds_up_only_its_names(resolver, own_isod):
     # A and AAAA, once for all that wait
     assert resolver.asked.count('slow.example') <= 2
     # and the look-up that still hangs keeps nothing of the session
-    wait_for(lambda: len(own_isod.helpers()) <= 1, 'only isod-control is left', 10)
+    wait_for(lambda: len(own_isod.helpers()) <= 1, 'only isod-control is left')

@@ -240,7 +240,7 @@ def test_kill_9_of_the_client_ends_the_session(isod):
 def test_background_children_die_with_the_program(isod):
     r = isod.sh('setsid sleep 4242 & (setsid sleep 4242 &) ; sleep 0.1; exit 4')
     assert r.rc == 4
-    wait_for(lambda: subprocess.run(['pgrep', '-f', 'sleep 4242'], capture_output=True).returncode == 1, 'no survivors', 5)
+    wait_for(lambda: subprocess.run(['pgrep', '-f', 'sleep 4242'], capture_output=True).returncode == 1, 'no survivors')
 
 
 def test_five_thousand_orphans_leave_no_zombie(isod):
