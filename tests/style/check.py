@@ -24,6 +24,7 @@ MAY_INCLUDE = {
     'client': {'base', 'json', 'proto', 'policy', 'view', 'git'},
     'daemon/wire': {'base', 'view'},
     'daemon/linux': {'base', 'view', 'daemon/wire'},
+    'daemon/late': {'base', 'view', 'daemon/wire', 'daemon/linux'},
     'daemon/monitor': {'base', 'view', 'daemon/wire', 'daemon/linux'},
     'daemon/launch': {'base', 'view', 'daemon/wire', 'daemon/linux'},
     'daemon/session': {'base', 'daemon/wire', 'policy', 'proto'},
@@ -43,8 +44,9 @@ ONLY_IN = {
 }
 # Programs and the libraries they must not need.
 MUST_NOT_LINK = {
-    'isod': ('yajl', 'idn2', 'crypto', 'ssl'),
-    'isod-launch': ('yajl', 'uv', 'idn2', 'crypto', 'ssl', 'nftnl', 'mnl', 'seccomp'),
+    'isod': ('bpf', 'elf', 'yajl', 'idn2', 'crypto', 'ssl'),
+    'isod-late': ('yajl', 'uv', 'idn2', 'crypto', 'ssl', 'nftnl', 'mnl', 'seccomp'),
+    'isod-launch': ('bpf', 'elf', 'yajl', 'uv', 'idn2', 'crypto', 'ssl', 'nftnl', 'mnl', 'seccomp'),
     'isod-session': ('yajl', 'nftnl', 'idn2'),
     'isoctl': ('nftnl', 'seccomp', 'cap'),
 }
