@@ -96,8 +96,8 @@ struct launch {
 	size_t own_room;
 	int covers_fd;          /* what covers are copied from, while the view is built */
 	uint64_t covers_device; /* st_dev of a cover */
-	bool late_guard;  /* by a step before "protected files": denied names are refused at each open, whatever is here
-			   */
+	bool late_guard; /* by a step before "protected files": denied names are refused at each open, whatever is here
+			  */
 	struct launch_guard *guard; /* NULL: no late guard in the kernel (launch_guard.h) */
 	size_t n_covered; /* what the step "protected files" did, and how many folders were beyond its bound */
 	size_t n_locked;
