@@ -56,7 +56,7 @@ sanitized() {
 	ASAN_OPTIONS=abort_on_error=1 UBSAN_OPTIONS=halt_on_error=1:abort_on_error=1:print_stacktrace=1 "$@"
 }
 
-test_asan_unit() { build_asan && sanitized run_meson_test "$build-asan" --timeout-multiplier 4; }
+test_asan_unit() { build_asan && sanitized run_meson_test "$build-asan"; }
 
 test_clang() { build_variant "$build-clang" clang; }
 
