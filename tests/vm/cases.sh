@@ -16,6 +16,7 @@ start() { # LIBEXEC
 	mkfifo /run/ready
 	# A group of its own: with others in it, its controllers could not be handed down.
 	mkdir -p /sys/fs/cgroup/daemon
+	echo '+pids +memory +cpu' >/sys/fs/cgroup/cgroup.subtree_control
 	(
 		echo $BASHPID >/sys/fs/cgroup/daemon/cgroup.procs
 		exec "$1/isod" --foreground --run-dir /run/isod --state-dir /var/lib/isod --libexec "$1" --ready-fd 9 9>/run/ready \
@@ -121,9 +122,9 @@ human='echo s >.env; echo s >.env.local; echo e >.env.example; echo k >a/b/key.p
 
 attack() { # prints as .wanted
 	prepare
-	as_dev "(until [ -e waiting ]; do sleep 0.2; done; $human) >/dev/null 2>&1 & /opt/isod/isoctl run -- bash -c 'touch waiting
+	as_dev "(until [ -e waiting ]; do [ -e over ] && exit; sleep 0.2; done; $human) >/dev/null 2>&1 & /opt/isod/isoctl run -- bash -c 'touch waiting
 		until [ -e go ]; do sleep 0.1; done
-		while read -r way path other; do ./roundabout \$way \$path \$other 2>>errors; echo \"\$way \$path \$?\"; done <tries'; cat errors >&2" \
+		while read -r way path other; do ./roundabout \$way \$path \$other 2>>errors; echo \"\$way \$path \$?\"; done <tries'; touch over; cat errors >&2" \
 		2>/tmp/attack.err
 }
 
