@@ -210,11 +210,10 @@ static enum rank rank_of(const struct path_rule *rule, bool write)
 	switch (rule->effect) {
 	case PATH_EXEMPT:
 		return RANK_NOTHING;
-	case PATH_DENY_WRITE:
-		if (!write)
-			return RANK_NOTHING;
-		/* fall through */
 	case PATH_DENY_READ:
+	case PATH_DENY_WRITE:
+		if (rule->effect == PATH_DENY_WRITE && !write)
+			return RANK_NOTHING;
 		return rule->flags & PATH_RULE_BUILT_IN ? RANK_PROTECTION : RANK_DENY;
 	case PATH_ALLOW_READ:
 		return named ? RANK_NAMED_READ : RANK_READ;
