@@ -10,7 +10,7 @@
 #include "daemon/linux/launch_place.h"
 #include "daemon/linux/launch_sys.h"
 
-#define COVERS "/.covers" /* in the view's root, until launch_cover_finish() */
+#define COVERS ".covers" /* in the view's root, until launch_cover_finish() */
 #define COVER_FILE "file"
 #define COVER_FOLDER "folder"
 #define ATTRIBUTES (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC)
@@ -20,7 +20,7 @@ static int attach_covers(struct launch *l)
 {
 	_cleanup_close_ int place = -1;
 
-	if (mkdirat(l->root_fd, COVERS + 1, 0) < 0)
+	if (mkdirat(l->root_fd, COVERS, 0) < 0)
 		return -errno;
 	place = launch_sys_openat2(l->root_fd, COVERS, O_PATH | O_DIRECTORY | O_CLOEXEC, RESOLVE_IN_ROOT);
 	return place < 0 ? place : launch_sys_move_mount(l->covers_fd, place);
@@ -51,8 +51,8 @@ int launch_cover_finish(struct launch *l, struct error *e)
 
 	if (fchdir(l->root_fd) < 0)
 		return -errno;
-	r = launch_sys_umount(COVERS + 1, LAUNCH_SYS_DETACH | LAUNCH_SYS_NOFOLLOW);
-	if (r == 0 && unlinkat(l->root_fd, COVERS + 1, AT_REMOVEDIR) < 0)
+	r = launch_sys_umount(COVERS, LAUNCH_SYS_DETACH | LAUNCH_SYS_NOFOLLOW);
+	if (r == 0 && unlinkat(l->root_fd, COVERS, AT_REMOVEDIR) < 0)
 		r = -errno;
 	l->covers_fd = fd_close(l->covers_fd);
 	return r < 0 || chdir("/") == 0 ? r : -errno;
