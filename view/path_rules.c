@@ -1,6 +1,7 @@
 #include "view/path_rules.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,8 +17,9 @@ struct path_rules {
 	struct path_index *denied;  /* plain: what is above them is kept */
 	struct path_index *leading; /* what is to be kept itself */
 	char *text;                 /* of both */
-	const char **wild;          /* the patterns that are not plain paths */
+	uint32_t *wild;             /* the rules whose patterns are not plain paths */
 	size_t n_wild;
+	struct path_work *work; /* of its own memory: counted by those, too, who may not change the rules */
 };
 
 static bool is_denial(const struct path_rule *rule)
@@ -120,8 +122,8 @@ static int index_above(struct path_rules *r)
 	if (!plain || !parts || !r->text)
 		return -ENOMEM;
 	collect_above(r, &a);
-	e = path_index_new(plain, a.n_plain, &r->denied);
-	return e < 0 ? e : path_index_new(parts, a.n_parts, &r->leading);
+	e = path_index_new(plain, a.n_plain, r->work, &r->denied);
+	return e < 0 ? e : path_index_new(parts, a.n_parts, r->work, &r->leading);
 }
 
 static int index_rules(struct path_rules *r)
@@ -139,9 +141,9 @@ static int index_rules(struct path_rules *r)
 			.class = r->rules[i].effect << 16 | r->rules[i].flags,
 		};
 		if (!path_pattern_is_literal(r->rules[i].pattern))
-			r->wild[r->n_wild++] = r->rules[i].pattern;
+			r->wild[r->n_wild++] = (uint32_t)i;
 	}
-	e = path_index_new(entries, r->n, &r->all);
+	e = path_index_new(entries, r->n, r->work, &r->all);
 	return e < 0 ? e : index_above(r);
 }
 
@@ -159,6 +161,10 @@ int path_rules_new(const struct path_rule *rules, size_t n, struct path_rules **
 	r = calloc(1, sizeof(*r));
 	if (!r)
 		return -ENOMEM;
+	r->work = calloc(1, sizeof(*r->work));
+	if (!r->work)
+		return -ENOMEM;
+	r->work->bound = UINT64_MAX;
 	r->rules = rules;
 	r->n = n;
 	e = index_rules(r);
@@ -177,9 +183,25 @@ struct path_rules *path_rules_free(struct path_rules *r)
 		path_index_free(r->leading);
 		free(r->text);
 		free(r->wild);
+		free(r->work);
 	}
 	free(r);
 	return NULL;
+}
+
+void path_rules_bound(struct path_rules *r, uint64_t work)
+{
+	*r->work = (struct path_work){ .bound = work };
+}
+
+bool path_rules_is_spent(const struct path_rules *r)
+{
+	return r->work->done >= r->work->bound;
+}
+
+unsigned path_rules_depth(const struct path_rules *r, size_t i, const char *path)
+{
+	return path_rules_is_spent(r) ? 0 : path_pattern_depth_counted(r->rules[i].pattern, path, &r->work->done);
 }
 
 size_t path_rules_count(const struct path_rules *r)
@@ -312,8 +334,10 @@ void path_rules_decide(const struct path_rules *r, const char *path, enum path_k
 {
 	struct search s = { .rules = r, .kind = kind };
 
-	*ret = (struct path_verdict){ 0 };
+	*ret = (struct path_verdict){ .read_rule = PATH_NO_RULE, .write_rule = PATH_NO_RULE };
 	path_index_find(r->all, path, weigh, &s);
+	if (path_rules_is_spent(r))
+		return;
 	ret->read_rule = decide(&s, READ);
 	ret->write_rule = decide(&s, WRITE);
 	ret->access = access_of(r, ret);
@@ -336,13 +360,15 @@ static int compare_holdings(const void *a, const void *b)
 }
 
 /* The depth at which a rule holds; 0: it does not. */
-static unsigned holding_depth(const struct search *s, const struct path_rule *rule, const char *path)
+static unsigned holding_depth(const struct search *s, size_t i, const char *path)
 {
-	if (is_about_kind(s, rule, false))
-		return path_pattern_depth(rule->pattern, path);
-	if (!is_about_kind(s, rule, true) || !path_pattern_match(rule->pattern, path))
+	const struct path_rule *rule = &s->rules->rules[i];
+
+	if (!is_about_kind(s, rule, true))
 		return 0;
-	return path_pattern_depth(rule->pattern, path);
+	if (!is_about_kind(s, rule, false) && !path_pattern_match(rule->pattern, path))
+		return 0;
+	return path_rules_depth(s->rules, i, path);
 }
 
 size_t path_rules_holding(const struct path_rules *r, const char *path, enum path_kind kind, struct path_holding *ret)
@@ -351,10 +377,10 @@ size_t path_rules_holding(const struct path_rules *r, const char *path, enum pat
 	size_t n = 0;
 
 	path_index_find(r->all, path, weigh, &s);
-	for (size_t i = 0; i < r->n; i++) {
+	for (size_t i = 0; i < r->n && !path_rules_is_spent(r); i++) {
 		const struct path_rule *rule = &r->rules[i];
 		enum rank read = rank_of(rule, false), write = rank_of(rule, true);
-		unsigned depth = holding_depth(&s, rule, path);
+		unsigned depth = holding_depth(&s, i, path);
 
 		if (depth == 0)
 			continue;
@@ -367,10 +393,34 @@ size_t path_rules_holding(const struct path_rules *r, const char *path, enum pat
 	return n;
 }
 
+/* An exempt that ends so holds for all below a folder, or for nothing there. */
+static bool is_exempt_below(const struct path_rules *r, const char *folder)
+{
+	static const char all[] = "/**/*";
+	char below[LIMIT_PATH + 2];
+
+	snprintf(below, sizeof(below), "%s/x", folder[1] ? folder : "");
+	for (size_t i = 0; i < r->n_wild; i++) {
+		const struct path_rule *rule = &r->rules[r->wild[i]];
+		size_t len = strlen(rule->pattern);
+
+		if (rule->effect == PATH_EXEMPT && len > strlen(all) &&
+		    strcmp(rule->pattern + len - strlen(all), all) == 0 && path_pattern_match(rule->pattern, below))
+			return true;
+	}
+	return false;
+}
+
 bool path_rules_concern_below(const struct path_rules *r, const char *folder)
 {
-	for (size_t i = 0; i < r->n_wild; i++)
-		if (path_pattern_concerns_below(r->wild[i], folder))
+	bool exempt = is_exempt_below(r, folder);
+
+	for (size_t i = 0; i < r->n_wild; i++) {
+		const struct path_rule *rule = &r->rules[r->wild[i]];
+
+		if ((!exempt || !(rule->flags & PATH_RULE_BUILT_IN)) &&
+		    path_pattern_concerns_below(rule->pattern, folder))
 			return true;
+	}
 	return false;
 }

@@ -3,7 +3,7 @@
 #include "base/cleanup.h"
 
 const struct protect_name protect_names[PROTECT_GROUP_COUNT] = {
-	[PROTECT_NONE] = { "", false },
+	[PROTECT_NONE] = { "", true }, /* has no switch */
 	[PROTECT_DOTENV] = { "dotenv", true },
 	[PROTECT_KEYS] = { "keys", true },
 	[PROTECT_TOKENS] = { "tokens", true },
@@ -32,6 +32,10 @@ const struct protect_name protect_names[PROTECT_GROUP_COUNT] = {
 #define EXISTING_FILE | PATH_RULE_FILES_ONLY | PATH_RULE_EXISTING
 
 const struct path_rule protect_rules[] = {
+	/* Packages carry what their authors left in them, keys for their tests, too. It is published, no editor opens a
+	 * package as a project, and what is mounted over cannot be replaced by the next installation. */
+	{ EXEMPT, PROTECT_NONE, "/**/node_modules/**/*" },
+	{ EXEMPT, PROTECT_NONE, "/**/site-packages/**/*" },
 	{ SECRET FILE_ONLY, PROTECT_DOTENV, "/**/.env" },
 	{ SECRET FILE_ONLY, PROTECT_DOTENV, "/**/.env.*" },
 	{ SECRET FILE_ONLY, PROTECT_DOTENV, "/**/.dev.vars" },
@@ -279,11 +283,6 @@ const struct path_rule protect_rules[] = {
 	{ RUNS, PROTECT_EDITOR_SETTINGS, "~/.config/Code/User" },
 	{ RUNS, PROTECT_EDITOR_SETTINGS, "~/.vscode-server" },
 	{ RUNS, PROTECT_EDITOR_SETTINGS, "~/.config/zed" },
-	/* Packages carry what their authors left in them; no editor opens a package as a project. */
-	{ EXEMPT, PROTECT_EDITOR_SETTINGS, "/**/node_modules/**/.vscode" },
-	{ EXEMPT, PROTECT_EDITOR_SETTINGS, "/**/node_modules/**/.idea" },
-	{ EXEMPT, PROTECT_EDITOR_SETTINGS, "/**/node_modules/**/.vimrc" },
-	{ EXEMPT, PROTECT_EDITOR_SETTINGS, "/**/node_modules/**/.zed" },
 	{ RUNS, PROTECT_HOOK_MANAGERS, "/**/.husky" },
 	{ RUNS, PROTECT_HOOK_MANAGERS, "/**/.huskyrc*" },
 	{ RUNS, PROTECT_HOOK_MANAGERS, "/**/.pre-commit-config.yaml" },
@@ -294,10 +293,6 @@ const struct path_rule protect_rules[] = {
 	{ RUNS, PROTECT_HOOK_MANAGERS, "/**/.overcommit.yml" },
 	{ RUNS, PROTECT_HOOK_MANAGERS, "/**/.lintstagedrc*" },
 	{ RUNS, PROTECT_HOOK_MANAGERS, "/**/.simple-git-hooks*" },
-	{ EXEMPT, PROTECT_HOOK_MANAGERS, "/**/node_modules/**/.husky" },
-	{ EXEMPT, PROTECT_HOOK_MANAGERS, "/**/node_modules/**/.huskyrc*" },
-	{ EXEMPT, PROTECT_HOOK_MANAGERS, "/**/node_modules/**/.lintstagedrc*" },
-	{ EXEMPT, PROTECT_HOOK_MANAGERS, "/**/node_modules/**/.pre-commit-config.yaml" },
 	{ RUNS, PROTECT_DIRENV, "/**/.envrc" },
 	{ RUNS, PROTECT_DIRENV, "/**/.autoenv*" },
 	{ RUNS, PROTECT_DIRENV, "/**/mise.toml" },
@@ -306,11 +301,9 @@ const struct path_rule protect_rules[] = {
 	{ RUNS, PROTECT_DIRENV, "/**/.config/mise" },
 	{ RUNS, PROTECT_DIRENV, "/**/.config/direnv" },
 	{ RUNS, PROTECT_DIRENV, "~/.config/environment.d" },
-	{ EXEMPT, PROTECT_DIRENV, "/**/node_modules/**/.envrc" },
 	{ RUNS, PROTECT_DEVCONTAINER, "/**/.devcontainer" },
 	{ RUNS, PROTECT_DEVCONTAINER, "/**/.devcontainer.json" },
 	{ RUNS, PROTECT_DEVCONTAINER, "/**/.gitpod.yml" },
-	{ EXEMPT, PROTECT_DEVCONTAINER, "/**/node_modules/**/.devcontainer" },
 	{ RUNS, PROTECT_ISOD, "/**/.isod.json" },
 	{ RUNS, PROTECT_ISOD, "~/.config/isod" },
 	{ RUNS, PROTECT_SHELL_RC, "~/.bashrc" },

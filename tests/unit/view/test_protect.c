@@ -199,6 +199,11 @@ static const struct expectation later_run[] = {
 	LOCKED("/p/.vscode/tasks.json"),
 	LOCKED("/p/.idea/workspace.xml"),
 	FREE("/p/node_modules/m/.vscode/settings.json"),
+	FREE("/p/node_modules/.bin/.husky"),
+	FREE("/p/web/node_modules/m/test/key.pem"),
+	FREE("/p/node_modules/m/.env"),
+	FREE("/p/.venv/lib/python3.11/site-packages/m/test/id_rsa"),
+	LOCKED("/p/my_node_modules/m/.vscode/settings.json"),
 	LOCKED("/p/.husky/pre-commit"),
 	LOCKED("/p/.envrc"),
 	LOCKED("/p/.devcontainer/devcontainer.json"),
@@ -311,7 +316,8 @@ static void check_row(const struct path_rule *rule, bool protection)
 	assert_true(rule->flags & PATH_RULE_BUILT_IN);
 	assert_int_equal(rule->flags & ~(uint32_t)PATH_RULE_FLAGS_ALL, 0);
 	assert_true(!(rule->flags & PATH_RULE_IF_TOKEN) || rule->flags & PATH_RULE_FILES_ONLY);
-	assert_true(protection ? rule->group > 0 && rule->group < PROTECT_GROUP_COUNT : rule->group == 0);
+	assert_true(protection ? rule->group < PROTECT_GROUP_COUNT && (rule->group > 0 || rule->effect == PATH_EXEMPT)
+			       : rule->group == 0);
 	if (protection)
 		assert_true(rule->effect == PATH_DENY_READ || rule->effect == PATH_DENY_WRITE ||
 			    rule->effect == PATH_EXEMPT);
