@@ -25,6 +25,9 @@ struct launch_guard;
 struct launch_late;
 struct sock_filter;
 
+/* Supplementary groups that a session keeps: the kinds of devices that a policy can name have one or two each. */
+#define LAUNCH_GROUPS_MAX 16
+
 /* What the outer process prepared for one mount of the plan. */
 struct launch_tree {
 	int fd;         /* detached mount, or -1 where the type needs none */
@@ -74,10 +77,11 @@ struct launch {
 	size_t filter_len; /* instructions */
 
 	/* outer */
-	struct rlimit nofile;      /* the program's; raised meanwhile, since every source is a descriptor */
-	struct launch_tree *trees; /* one for each mount of the plan */
-	gid_t project_gid;         /* the one supplementary group kept, where has_project_gid */
-	bool has_project_gid;
+	struct rlimit nofile;            /* the program's; raised meanwhile, since every source is a descriptor */
+	struct launch_tree *trees;       /* one for each mount of the plan */
+	gid_t groups[LAUNCH_GROUPS_MAX]; /* the caller's that are kept: the project's, those of granted devices; sorted
+					  */
+	size_t n_groups;
 	gid_t tty_gid;                /* group of pty slaves */
 	int etc_layer;                /* where pid 1 makes the overlay of /etc: its upper side; else -1 */
 	int null_fd;                  /* for pid 1's own 0, 1, 2 */

@@ -41,6 +41,35 @@ int launch_caller_leave(void)
 	return become_fs(0, 0);
 }
 
+static bool is_member(const struct launch_context *c, gid_t gid)
+{
+	for (uint32_t i = 0; i < c->n_groups; i++)
+		if (c->groups[i] == gid)
+			return true;
+	return false;
+}
+
+int launch_caller_keep_group(struct launch *l, gid_t gid, struct error *e)
+{
+	size_t at = 0;
+
+	/* The group of isod's helpers may read what sessions may not. */
+	if (gid == l->context->gid || gid == l->context->net_gid || !is_member(l->context, gid))
+		return 0;
+	/* As the kernel sorts them: they are compared with what it has. */
+	while (at < l->n_groups && l->groups[at] < gid)
+		at++;
+	if (at < l->n_groups && l->groups[at] == gid)
+		return 0;
+	if (l->n_groups == LAUNCH_GROUPS_MAX)
+		return error_set(e, ERROR_LIMIT, E2BIG, NULL, "Name fewer devices.",
+				 "The devices of the policy belong to more than %d groups.", LAUNCH_GROUPS_MAX);
+	memmove(l->groups + at + 1, l->groups + at, (l->n_groups - at) * sizeof(*l->groups));
+	l->groups[at] = gid;
+	l->n_groups++;
+	return 0;
+}
+
 int launch_caller_open(const struct launch_context *c, int dir, const char *path, uint64_t flags, uint64_t resolve)
 {
 	_cleanup_close_ int fd = launch_sys_openat2(dir, path, flags, resolve | RESOLVE_NO_MAGICLINKS);

@@ -8,6 +8,9 @@ int launch_caller_enter(const struct launch_context *c);
 /* Root's rights over files again. A failure is fatal for whoever asked. */
 int launch_caller_leave(void);
 
+/* Where the caller is a member of it, the program keeps this supplementary group. 0, or -E2BIG with *e. */
+int launch_caller_keep_group(struct launch *l, gid_t gid, struct error *e);
+
 /*
  * openat2 as root, and where root may not (root squash, FUSE) as the caller: a folder that its owner has closed for the
  * moment (mode 000) is reached either way. Never follows a magic link. The descriptor or -errno.

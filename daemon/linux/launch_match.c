@@ -9,6 +9,7 @@
 #include "base/limits.h"
 #include "daemon/launch/launch_step.h"
 #include "daemon/linux/launch_caller.h"
+#include "daemon/linux/launch_reach.h"
 #include "daemon/linux/launch_source.h"
 #include "daemon/linux/launch_sys.h"
 #include "daemon/linux/launch_target.h"
@@ -139,7 +140,10 @@ static int look_at(struct walk *w, int folder, const char *folder_path, const ch
 		return fd == -EMFILE || fd == -ENFILE || fd == -ENOMEM ? fd : 0;
 	if (matches && is_wanted(w, &st)) {
 		r = launch_source_check(fd, path, w->e);
-		return r < 0 ? r : keep(w, path, &fd, S_ISDIR(st.st_mode));
+		if (r == 0)
+			r = keep(w, path, &fd, S_ISDIR(st.st_mode));
+		/* Taken along, since graphics cards are for members of "video" and "render". */
+		return r == 0 && w->device && fd < 0 ? launch_caller_keep_group(w->l, st.st_gid, w->e) : r;
 	}
 	return S_ISDIR(st.st_mode) ? walk_folder(w, fd, path) : 0;
 }
@@ -203,7 +207,7 @@ static int find_one(struct walk *w)
 
 	if (r < 0)
 		return r;
-	fd = launch_caller_source(w->l->context, prefix, true, w->e);
+	fd = launch_reach(w->l, &w->l->plan.mounts[w->mount], prefix, true, w->e);
 	if (fd < 0)
 		return fd == -ENOENT || fd == -ENOTDIR || fd == -EACCES ? 0 : fd;
 	return walk_folder(w, fd, prefix);

@@ -103,8 +103,8 @@ static int become_caller(struct launch *l, struct error *e)
 		.real_gid = c->gid,
 		.effective_gid = c->gid,
 		.saved_gid = c->gid,
-		.groups = &l->project_gid,
-		.n_groups = l->has_project_gid,
+		.groups = l->groups,
+		.n_groups = l->n_groups,
 	};
 
 	return launch_rights_ids(&ids);

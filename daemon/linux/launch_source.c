@@ -10,6 +10,7 @@
 #include "base/fd.h"
 #include "daemon/launch/launch_step.h"
 #include "daemon/linux/launch_caller.h"
+#include "daemon/linux/launch_reach.h"
 #include "daemon/linux/launch_sys.h"
 #include "daemon/wire/fds.h"
 
@@ -101,17 +102,6 @@ static int check_kind(const struct plan_mount *m, const struct stat *st, struct 
 	return 0;
 }
 
-static void keep_project_group(struct launch *l, const struct stat *st)
-{
-	if (st->st_gid == l->context->gid)
-		return;
-	for (uint32_t i = 0; i < l->context->n_groups && !l->has_project_gid; i++)
-		if (l->context->groups[i] == st->st_gid && st->st_gid != l->context->net_gid) {
-			l->project_gid = st->st_gid;
-			l->has_project_gid = true;
-		}
-}
-
 static int check_source(struct launch *l, const struct plan_mount *m, struct launch_tree *t, struct error *e)
 {
 	struct stat st;
@@ -125,9 +115,7 @@ static int check_source(struct launch *l, const struct plan_mount *m, struct lau
 	if (r < 0)
 		return r;
 	t->is_dir = S_ISDIR(st.st_mode);
-	if (m->flags & PLAN_PROJECT)
-		keep_project_group(l, &st);
-	return 0;
+	return m->flags & PLAN_PROJECT ? launch_caller_keep_group(l, st.st_gid, e) : 0;
 }
 
 static bool has_source(const struct plan_mount *m)
@@ -144,7 +132,7 @@ static int open_sources(struct launch *l, struct error *e)
 
 		if (!has_source(m))
 			continue;
-		r = launch_caller_source(l->context, m->source, m->flags & PLAN_FOLLOW, e);
+		r = launch_reach(l, m, m->source, m->flags & PLAN_FOLLOW, e);
 		if (m->flags & PLAN_OPTIONAL && (r == -ENOENT || r == -ENOTDIR || r == -EACCES)) {
 			t->absent = true;
 			continue;

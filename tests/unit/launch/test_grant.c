@@ -229,6 +229,36 @@ static void a_device_works(void **state)
 	unlink("/dev/isod-test");
 }
 
+/* Graphics cards are for members of "video" and "render"; two groups, so that their order is met, too. */
+static void a_device_for_members_of_its_group(void **state)
+{
+	static const struct path_rule rules[] = { { .effect = PATH_ALLOW_WRITE, .pattern = "/dev/isod-test*" } };
+	static const struct {
+		unsigned group; /* of the device; the caller is in DRIVER_UID + 9 and the project's is that */
+		const char *script;
+	} cases[] = {
+		{ DRIVER_UID + 9, "head -c1 /dev/isod-test-card >/dev/null; test \"$(id -G)\" = '12345 12354'" },
+		{ DRIVER_UID + 10, "! head -c1 /dev/isod-test-card 2>/dev/null; test \"$(id -G)\" = 12345" },
+		{ DRIVER_NET_UID, "! head -c1 /dev/isod-test-card 2>/dev/null; test \"$(id -G)\" = 12345" },
+	};
+
+	mknod("/dev/isod-test-card", S_IFCHR | 0660, makedev(1, 5));
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct driver d;
+
+		assert_int_equal(chown("/dev/isod-test-card", 0, cases[i].group), 0);
+		assert_int_equal(chmod("/dev/isod-test-card", 0660), 0);
+		driver_init(&d, ((const char *const[]){ "sh", "-ec", cases[i].script, NULL }));
+		d.context.n_groups = 1;
+		d.group = cases[i].group == DRIVER_NET_UID ? DRIVER_NET_UID : DRIVER_UID + 9;
+		d.plan.rules = rules;
+		d.plan.n_rules = 1;
+		driver_mount(&d, PLAN_MOUNT_DEVICE, 0, "/dev/isod-test-card", "/dev/isod-test-card");
+		run(&d);
+	}
+	unlink("/dev/isod-test-card");
+}
+
 static void what_is_no_device_is_refused(void **state)
 {
 	struct driver d;
@@ -351,6 +381,7 @@ int main(void)
 		cmocka_unit_test(a_layer_over_a_file_is_refused),
 		cmocka_unit_test(a_folder_that_cannot_have_a_layer),
 		cmocka_unit_test(a_device_works),
+		cmocka_unit_test(a_device_for_members_of_its_group),
 		cmocka_unit_test(what_is_no_device_is_refused),
 		cmocka_unit_test(devices_elsewhere_stay_dead),
 		cmocka_unit_test(patterns_stand_for_what_is_there),
