@@ -199,10 +199,17 @@ static void grant_alternates(struct look *l)
 	}
 }
 
+/* The session has its own there, in which nothing lasts: "core.hooksPath = /dev/null" is how hooks are switched off. */
+static bool is_kernels(const char *path)
+{
+	return git_path_is_within(path, "/dev") || git_path_is_within(path, "/proc") ||
+	       git_path_is_within(path, "/sys");
+}
+
 /* The folder of hooks itself would be more than hooks: then the hooks in it, one by one. */
 static void keep_hooks(struct look *l, const char *path)
 {
-	if (!is_on(l, PROTECT_GIT_HOOKS) || strcmp(path, "/") == 0)
+	if (!is_on(l, PROTECT_GIT_HOOKS) || strcmp(path, "/") == 0 || is_kernels(path))
 		return;
 	/* Whether it is visible is not asked: some other rule may grant it. */
 	if (!git_path_is_within(l->project, path) && !git_path_is_within(l->layout.git, path) &&
@@ -214,6 +221,19 @@ static void keep_hooks(struct look *l, const char *path)
 		run_git_rules_add_below(l->rules, RUN_GIT_KEEP, path, hook_names[i]);
 }
 
+/* Configuration that the repository's or the user's own draws in from where a session writes: on the host it runs what
+ * it names. */
+static void keep_includes(struct look *l)
+{
+	const struct git_values *v = &l->values;
+
+	if (!is_on(l, PROTECT_GIT_CONFIG))
+		return;
+	for (size_t i = 0; i < v->n_includes; i++)
+		if (!is_kernels(v->includes[i]))
+			run_git_rules_add(l->rules, RUN_GIT_KEEP, v->includes[i]);
+}
+
 /* Hooks that lie elsewhere run inside too, where the user's own configuration or a trusted one says so. */
 static void grant_hooks(struct look *l, const char *path, enum git_scope scope)
 {
@@ -222,7 +242,7 @@ static void grant_hooks(struct look *l, const char *path, enum git_scope scope)
 
 	if (scope == GIT_SYSTEM)
 		return;
-	if (!is_visible(l, path)) {
+	if (!is_visible(l, path) && !is_kernels(path)) {
 		if (scope != GIT_GLOBAL && !is_trusted(l)) {
 			run_git_rules_note(l->rules, "git: the hooks in %s do not run inside", path);
 			return;
@@ -251,11 +271,11 @@ static void look_at_hooks(struct look *l)
 		if (v->hooks[i].counts)
 			grant_hooks(l, v->hooks[i].path, v->hooks[i].scope);
 	}
-	if (v->bad || v->more_hooks)
+	if (v->bad || v->more_hooks || v->more_includes)
 		run_git_rules_note(
 			l->rules,
-			"git: the configuration of the repository is not understood; folders of hooks that it "
-			"names may not be read-only");
+			"git: the configuration of the repository is not understood; folders of hooks and files that "
+			"it names may not be read-only");
 }
 
 /* What is ignored everywhere, so that status says inside what it says outside. */
@@ -340,6 +360,7 @@ static int collect(struct look *l, struct error *e)
 		grant_alternates(l);
 	}
 	look_at_hooks(l);
+	keep_includes(l);
 	grant_excludes(l);
 	pass_settings(l);
 	if (has_settings(l->policy, l->environment)) {

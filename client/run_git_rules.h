@@ -9,7 +9,7 @@
 enum run_git_list { RUN_GIT_READ, RUN_GIT_WRITE, RUN_GIT_OVERLAY, RUN_GIT_KEEP, RUN_GIT_LISTS };
 
 struct run_git_rules {
-	struct buffer paths[RUN_GIT_LISTS]; /* of struct enum run_git_list; each path ends in NUL */
+	struct buffer paths[RUN_GIT_LISTS]; /* of enum run_git_list; each path ends in NUL */
 	struct buffer settings;             /* NAME, NUL, VALUE, NUL: for git's own variables */
 	unsigned n_settings;
 	struct buffer notes; /* sentences for the banner, each ends in NUL */

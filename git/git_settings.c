@@ -83,9 +83,9 @@ static bool is_include(const struct reading *r, const struct git_config_entry *e
 		return is_git_folder_matched(r, condition + 7, file, false);
 	if (strncmp(condition, "gitdir/i:", 9) == 0)
 		return is_git_folder_matched(r, condition + 9, file, true);
-	if (strncmp(condition, "onbranch:", 9) == 0)
-		return is_branch_matched(r, condition + 9);
-	*certain = false;
+	/* One that does not match now may do so once a session has changed the branch. */
+	if (strncmp(condition, "onbranch:", 9) != 0 || !is_branch_matched(r, condition + 9))
+		*certain = false;
 	return true;
 }
 

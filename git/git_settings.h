@@ -17,7 +17,7 @@ enum git_scope { GIT_SYSTEM, GIT_GLOBAL, GIT_LOCAL, GIT_OF_WORKTREE };
 
 struct git_setting {
 	enum git_scope scope;
-	bool certain; /* false: behind an includeIf that is not understood here; it may hold or not */
+	bool certain; /* false: behind an includeIf of another branch, or one that is not understood here */
 	const char *file;
 	const struct git_config_entry *entry;
 };

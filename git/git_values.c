@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "base/cleanup.h"
+#include "git/git_path.h"
 
 struct name {
 	const char *section, *subsection, *key;
@@ -119,10 +120,43 @@ static void add_hooks(struct collecting *c, const struct git_setting *s)
 	v->hooks[v->n_hooks++].counts = s->certain;
 }
 
+static bool has_include(const struct git_values *v, const char *path)
+{
+	for (size_t i = 0; i < v->n_includes; i++)
+		if (strcmp(v->includes[i], path) == 0)
+			return true;
+	return false;
+}
+
+/* Conditions are not asked: a session may change the branch that one is about. */
+static int add_include(struct collecting *c, const struct git_setting *s)
+{
+	struct git_values *v = c->values;
+	char folder[PATH_MAX], path[PATH_MAX];
+
+	if ((strcmp(s->entry->section, "include") != 0 && strcmp(s->entry->section, "includeif") != 0) ||
+	    strcmp(s->entry->key, "path") != 0 || !s->entry->value || !s->entry->value[0])
+		return 0;
+	git_path_parent(s->file, folder, sizeof(folder));
+	if (git_settings_path(s->entry->value, folder, c->user->home, path, sizeof(path)) < 0 || has_include(v, path))
+		return 0;
+	if (v->n_includes == GIT_VALUES_INCLUDES) {
+		v->more_includes = true;
+		return 0;
+	}
+	v->includes[v->n_includes] = strdup(path);
+	if (!v->includes[v->n_includes])
+		return -ENOMEM;
+	v->n_includes++;
+	return 0;
+}
+
 static int collect(void *userdata, const struct git_setting *s)
 {
 	struct collecting *c = userdata;
 
+	if (add_include(c, s) < 0)
+		return -ENOMEM;
 	if (is_key(s->entry, "core", "", "hookspath"))
 		add_hooks(c, s);
 	if (!s->certain)
@@ -150,7 +184,8 @@ int git_values_read(const struct git_settings_files *files, const struct git_lay
 
 	memset(ret, 0, sizeof(*ret));
 	ret->values = calloc(ARRAY_SIZE(names), sizeof(*ret->values));
-	if (!ret->values)
+	ret->includes = calloc(GIT_VALUES_INCLUDES, sizeof(*ret->includes));
+	if (!ret->values || !ret->includes)
 		return -ENOMEM;
 	ret->count = ARRAY_SIZE(names);
 	for (size_t i = 0; i < ret->count; i++)
@@ -162,7 +197,11 @@ int git_values_read(const struct git_settings_files *files, const struct git_lay
 
 void git_values_done(struct git_values *v)
 {
+	while (v->n_includes > 0)
+		free(v->includes[--v->n_includes]);
+	free(v->includes);
 	free(v->values);
+	v->includes = NULL;
 	v->values = NULL;
 	v->count = 0;
 }

@@ -9,6 +9,7 @@
 
 #define GIT_VALUE_MAX 512
 #define GIT_VALUES_PATHS 16
+#define GIT_VALUES_INCLUDES 256
 
 struct git_value {
 	const char *name; /* as in a command's -c */
@@ -29,6 +30,9 @@ struct git_values {
 				    */
 	size_t n_hooks;
 	bool more_hooks;
+	char **includes; /* files that include.path and includeIf.*.path name, there or not, whatever their condition */
+	size_t n_includes;
+	bool more_includes;
 	bool signs;              /* commit.gpgSign or tag.gpgSign is on */
 	char excludes[PATH_MAX]; /* core.excludesFile of the user's own; "" */
 	bool bad;                /* the repository's configuration is not understood */

@@ -363,6 +363,34 @@ def test_hooks_of_the_user_run_inside(isod, place):
         assert 'do not run inside' in r.errors, r
 
 
+def test_configuration_in_the_project_cannot_be_changed(isod, place):
+    """A file of the work tree that .git/config includes says what git runs on the host, absent or on another branch, too."""
+    main = repository(place, files=('a', '.gitconfig'))
+    write(main + '/.gitconfig', '[alias]\n\tx = status\n', owner=pwd.getpwnam(USER))
+    git(main, 'commit', '-q', '-a', '-m', 'settings')
+    git(main, 'config', 'include.path', '../.gitconfig')
+    git(main, 'config', '--add', 'include.path', '../absent')
+    git(main, 'config', 'includeIf.onbranch:other.path', '../of-other')
+    write(main + '/of-other', '', owner=pwd.getpwnam(USER))
+    before = git(main, 'config', '--list', '--includes')
+    r = isod.sh('git x; for f in .gitconfig of-other; do echo "[core] fsmonitor = /tmp/x" >> $f; mv $f y; rm $f; done; true', cwd=main)
+    assert r.text.startswith('On branch') and r.errors.count('Read-only file system') == 2, r
+    assert r.errors.count('Device or resource busy') == 4, r
+    assert git(main, 'config', '--list', '--includes') == before
+    r = isod.sh('echo "[core] fsmonitor = /tmp/x" > absent', cwd=main)
+    assert os.path.exists(main + '/absent') <= ('absent' in r.errors), r
+    works(isod, main)
+
+
+@pytest.mark.parametrize('scope', ['--global', '--local'])
+def test_hooks_that_are_switched_off(isod, place, scope):
+    main = repository(place)
+    write(main + '/.git/hooks/pre-commit', '#!/bin/sh\necho hook ran >&2\n', 0o755, pwd.getpwnam(USER))
+    git(main, 'config', scope, 'core.hooksPath', '/dev/null')
+    r = works(isod, main, 'git commit -q --allow-empty -m x')
+    assert 'hook' not in r.errors, r
+
+
 def test_a_folder_of_hooks_that_is_the_project_itself(isod, place):
     main = repository(place)
     git(main, 'config', 'core.hooksPath', main)

@@ -134,6 +134,22 @@ static void includes(void **state)
 	assert_string_equal(get("push.default")->value, "current");
 	assert_int_equal(values.n_hooks, 1);
 	assert_false(values.hooks[0].counts);
+	assert_int_equal(values.n_includes, 6);
+	assert_string_equal(values.includes[5] + strlen(root), "/nothing");
+}
+
+/* A session changes branches: what is drawn in on another one is known, but does not count. */
+static void includes_of_another_branch(void **state)
+{
+	put("p/.git/config", "[includeIf \"onbranch:main\"]\npath = ../of-main\n");
+	put("p/of-main", "[core]\nhooksPath = main-hooks\n[user]\nname = Main\n[include]\npath = more\n");
+	read_again();
+	assert_false(get("user.name")->is_set);
+	assert_int_equal(values.n_hooks, 1);
+	assert_false(values.hooks[0].counts);
+	assert_int_equal(values.n_includes, 2);
+	assert_string_equal(values.includes[0] + strlen(root), "/p/of-main");
+	assert_string_equal(values.includes[1] + strlen(root), "/p/more");
 }
 
 static void hooks(void **state)
@@ -187,8 +203,9 @@ static void bad_files(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { TEST(scopes), TEST(not_plain), TEST(includes), TEST(hooks),
-					    TEST(bad_files) };
+	const struct CMUnitTest tests[] = { TEST(scopes),   TEST(not_plain),
+					    TEST(includes), TEST(includes_of_another_branch),
+					    TEST(hooks),    TEST(bad_files) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
