@@ -77,8 +77,14 @@ static int add(const struct building *b, const struct path_rule *rule, const cha
 	       const struct policy_rule_source *source)
 {
 	struct policy_rules *r = b->rules;
-	int e = make_room(b);
+	int e;
 
+	r->bytes += strlen(pattern) + 1;
+	if (r->n == LIMIT_PLAN_RULES || r->bytes > LIMIT_PLAN)
+		return error_set(b->error, ERROR_LIMIT, E2BIG, "filesystem rules", NULL,
+				 "There are more than %d rules for paths, or they are longer than %u bytes.",
+				 LIMIT_PLAN_RULES, LIMIT_PLAN);
+	e = make_room(b);
 	if (e < 0)
 		return e;
 	r->rules[r->n] = *rule;

@@ -32,6 +32,7 @@ struct policy_rules {
 	struct policy_rule_source *sources; /* of rules[i] */
 	size_t n;
 	size_t room;
+	size_t bytes; /* of the patterns */
 };
 
 #define POLICY_RULES_INIT                                                                                              \
@@ -42,7 +43,8 @@ struct policy_rules {
 /*
  * home, project: clean absolute paths. Rules of the built-in tables that are about HOME are left out where home is "/"
  * or no such path. Groups and switches that are off give no rules. A rule of the user's that cannot be expanded is
- * refused with *e filled. 0, -EINVAL, -ENAMETOOLONG, -ENOMEM; policy_rules_done() in any case.
+ * refused with *e filled, so are more than LIMIT_PLAN_RULES or patterns of more than LIMIT_PLAN bytes: no plan could
+ * hold them. 0, -EINVAL, -ENAMETOOLONG, -E2BIG, -ENOMEM; policy_rules_done() in any case.
  */
 int policy_rules_build(const struct policy *p, const char *home, const char *project, struct policy_rules *ret,
 		       struct error *e);

@@ -111,20 +111,25 @@ static const struct view_link *find(const struct view_links *l, const char *patt
 int view_links_resolve(const struct view_links *l, const char *pattern, struct string_list *into, const char **ret)
 {
 	const struct view_link *link = find(l, pattern);
-	char text[LIMIT_PATH];
+	char texts[2][LIMIT_PATH];
+	const char *at = pattern;
 
 	*ret = pattern;
+	if (!link)
+		return 0;
+	/* Only the end of the way is kept: each of thousands of rules may have forty links on it. */
 	for (int i = 0; link; i++) {
+		char *next = texts[i % 2];
+
 		if (i == FOLLOW_MAX)
 			return -ELOOP;
-		if (snprintf(text, sizeof(text), "%s%s", link->target, *ret + link->len) >= (int)sizeof(text))
+		if (snprintf(next, LIMIT_PATH, "%s%s", link->target, at + link->len) >= LIMIT_PATH)
 			return -ENAMETOOLONG;
-		*ret = string_list_add(into, text);
-		if (!*ret)
-			return -ENOMEM;
-		link = find(l, *ret);
+		at = next;
+		link = find(l, at);
 	}
-	return 0;
+	*ret = string_list_add(into, at);
+	return *ret ? 0 : -ENOMEM;
 }
 
 int view_links_resolve_path(const struct view_links *l, const char *path, struct string_list *into, const char **ret)

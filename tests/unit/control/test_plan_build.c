@@ -240,6 +240,30 @@ static void test_plans_can_be_decoded(void **state)
 	}
 }
 
+/* What lies on the way through links is not kept for each rule: with forty long ones that were a gigabyte. */
+static void test_links_are_not_kept(void **state)
+{
+	size_t counts[2], found = 0;
+
+	for (int i = 0; i < 2; i++) {
+		_cleanup_plan_built_ struct plan_built built = PLAN_BUILT_INIT;
+		struct error e = ERROR_INIT;
+		const struct plan_case t = {
+			ALICE,
+			.cwd = "/srv/p",
+			.links = { { "/a", i ? "/b" : "/d" }, { "/b", "/c" }, { "/c", "/d" } },
+			.policy = "{\"sandbox\":{\"filesystem\":{\"denyRead\":[\"/a/1\",\"/a/2\",\"/a/3\"]}}}",
+		};
+
+		assert_int_equal(plan_case_build(&t, &built, &e), 0);
+		counts[i] = built.texts.count;
+		for (size_t k = 0; k < built.plan.n_rules; k++)
+			found += strncmp(built.plan.rules[k].pattern, "/d/", 3) == 0;
+	}
+	assert_int_equal(found, 6);
+	assert_int_equal(counts[0], counts[1]);
+}
+
 static void test_refused(void **state)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
@@ -273,6 +297,7 @@ int main(void)
 		cmocka_unit_test(test_blame),
 		cmocka_unit_test(test_plans_can_be_decoded),
 		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_links_are_not_kept),
 		cmocka_unit_test(test_arguments_that_linux_does_not_take),
 	};
 

@@ -9,7 +9,9 @@
 
 #include <cmocka.h>
 
+#include "base/buffer.h"
 #include "base/cleanup.h"
+#include "base/limits.h"
 #include "policy/policy_rules.h"
 #include "view/toolchain.h"
 
@@ -150,13 +152,37 @@ static void refused(void **state)
 	policy_done(&p);
 }
 
+/* No plan could hold them: refused before there are hundreds of megabytes of them. */
+static void bounded(void **state)
+{
+	_cleanup_buffer_ struct buffer text = BUFFER_INIT(1 << 20);
+	char home[LIMIT_PATH - 100];
+	struct error e = ERROR_INIT;
+	struct policy p;
+
+	for (size_t i = 0; i < sizeof(home); i++)
+		home[i] = i % 100 == 0 ? '/' : 'h';
+	home[sizeof(home) - 1] = '\0';
+	assert_int_equal(buffer_append_string(&text, "{\"sandbox\":{\"filesystem\":{\"denyRead\":[\"/x\""), 0);
+	for (int i = 0; i < 2000; i++)
+		assert_int_equal(buffer_printf(&text, ",\"~/%d\"", i), 0);
+	assert_int_equal(buffer_append(&text, "]}}}", 5), 0);
+	load(text.data, &p);
+	for (int i = 0; i < 2; i++) {
+		_cleanup_policy_rules_ struct policy_rules r = POLICY_RULES_INIT;
+
+		assert_int_equal(policy_rules_build(&p, i ? home : "/home/u", "/p", &r, &e), i ? -E2BIG : 0);
+		assert_int_equal(e.code, i ? ERROR_LIMIT : ERROR_NONE);
+		assert_true(r.bytes <= LIMIT_PLAN + LIMIT_PATH);
+	}
+	policy_done(&p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(lists),
-		cmocka_unit_test(switches),
-		cmocka_unit_test(odd_places),
-		cmocka_unit_test(refused),
+		cmocka_unit_test(lists),   cmocka_unit_test(switches), cmocka_unit_test(odd_places),
+		cmocka_unit_test(refused), cmocka_unit_test(bounded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
