@@ -26,7 +26,7 @@ static const struct option options[] = {
 	OPTION_END,
 };
 
-static volatile int stop;
+static volatile sig_atomic_t stop;
 
 static void on_signal(int number)
 {
@@ -90,6 +90,8 @@ static int run(const struct client *client, const void *filled, char **operands,
 		r = check_user(&layer, &e);
 	if (r == 0)
 		r = layer_open(client, &layer, true, &e);
+	if (r == 0)
+		r = layer_lock(&layer, &e);
 	if (r == 0) {
 		layer_apply_temporary(&layer, leftover);
 		layer.leftover = leftover;

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 
 #include "base/cleanup.h"
 #include "client/call.h"
@@ -162,6 +163,16 @@ int layer_open(const struct client *client, struct layer *l, bool ended, struct 
 				 "The project %s cannot be opened where it was: %s.", l->project,
 				 strerror(-l->project_fd));
 	return 0;
+}
+
+int layer_lock(const struct layer *l, struct error *e)
+{
+	if (flock(l->upper, LOCK_EX | LOCK_NB) == 0)
+		return 0;
+	if (errno == EWOULDBLOCK)
+		return error_set(e, ERROR_REFUSED, EBUSY, "layer", "Wait until it has ended.",
+				 "The layer is being applied by another isoctl.");
+	return error_set(e, ERROR_INTERNAL, errno, "layer", "", "The layer cannot be locked: %s.", strerror(errno));
 }
 
 int layer_discard(const struct client *client, const struct layer *l, struct error *e)

@@ -47,6 +47,8 @@ int layer_find_operands(const struct client *client, char **operands, struct lay
 			struct error *e);
 /* Opens both folders. ended: refused where the session still runs. */
 int layer_open(const struct client *client, struct layer *l, bool ended, struct error *e);
+/* Keeps other isoctls from applying it until layer_done(): their temporary files have one name. */
+int layer_lock(const struct layer *l, struct error *e);
 /* Removes it at isod. */
 int layer_discard(const struct client *client, const struct layer *l, struct error *e);
 

@@ -13,7 +13,7 @@ struct apply {
 	const struct layer *layer;
 	struct changes *changes;
 	const struct apply_options *options;
-	const volatile int *stop;
+	const volatile sig_atomic_t *stop;
 	struct apply_result *result;
 };
 
@@ -161,7 +161,7 @@ static void apply_one(struct apply *a, struct change *c, enum pass pass)
 }
 
 void layer_apply(const struct layer *l, struct changes *c, const struct apply_options *options,
-		 const volatile int *stop, struct apply_result *ret)
+		 const volatile sig_atomic_t *stop, struct apply_result *ret)
 {
 	struct apply a = { .layer = l, .changes = c, .options = options, .stop = stop, .result = ret };
 

@@ -6,6 +6,7 @@
  * held against what changes_find() saw: something else there is a conflict and stays. After an end in between the same
  * call goes on: what was applied is no change any more.
  */
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -25,7 +26,7 @@ struct apply_result {
 
 /* Of the entries marked CHANGE_SELECTED. stop: set by a signal handler, looked at between entries. */
 void layer_apply(const struct layer *l, struct changes *c, const struct apply_options *options,
-		 const volatile int *stop, struct apply_result *ret);
+		 const volatile sig_atomic_t *stop, struct apply_result *ret);
 
 /* The only name of ours that is seen in the project while one entry is applied. */
 #define LAYER_TEMPORARY_SIZE 40

@@ -355,6 +355,26 @@ def test_five_thousand_files_and_an_end_in_between(isod, files):
     assert diff(isod, l.id) == {}
 
 
+def test_one_apply_at_a_time(isod, files):
+    """Two would write to the same temporary name: a file could get the other's content."""
+    import fcntl
+    import socket
+    with layer(isod, files) as l:
+        l.sh('echo agent > new')
+    before = tree(files)
+    with Varlink(isod.socket) as v:
+        v.send('org.isod.Layer', {'session': l.id, 'ended': True})
+        fd, = socket.recv_fds(v.sock, 65536, 4)[1]
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        r = isod.ctl('apply', l.id)
+        assert r.rc == 1 and 'by another isoctl' in r.errors, r
+        assert tree(files) == before and kinds(diff(isod, l.id)) == {'new': 'new'}
+    finally:
+        os.close(fd)
+    assert isod.ctl('apply', l.id).rc == 0 and read(f'{files}/new') == b'agent\n'
+
+
 def test_nobody_else_gets_a_layer(isod, files):
     with layer(isod, files) as l:
         l.sh('echo agent >> a.txt')
