@@ -26,14 +26,19 @@
 /* Rules with wildcards that allow something: isod-launch walks folders for each of them. */
 #define LIMIT_PLAN_SEARCHES 256
 #define LIMIT_PATH 4096
+/* Bytes of patterns and paths that isod-control compares for one plan: tens of milliseconds in which all others wait.
+ * 10,000 rules take a tenth of it; patterns with many "**" about deep paths would take minutes. */
+#define LIMIT_PLAN_WORK 50000000
 /* Components of a rule's pattern from its first wildcard on: each costs time and memory in every session. */
 #define LIMIT_PATTERN_PARTS 32
 /* Entries of granted folders that a start looks at for what patterns protect: those nearest to the top, in some tens of
  * milliseconds, where later opens are refused by name anyway; without that all of them, in a few seconds. */
 #define LIMIT_SEARCH_GUARDED 50000
 #define LIMIT_SEARCH 2000000
-/* Mounts that the search makes; each costs some 20 us at the start and as much at the end. */
-#define LIMIT_COVERS 4096
+/* Mounts that the search makes; each costs some 20 us at the start and as much at the end. Where the kernel has no late
+ * guard, more of them in folders that can be written to end the start: a secret that is only refused by its name can be
+ * renamed, and nothing else keeps what is read-only. */
+#define LIMIT_COVERS 16384
 /* Entries looked at for the patterns of grants, and grants found: each is a descriptor. */
 #define LIMIT_MATCH_ENTRIES 200000
 #define LIMIT_MATCHES 4096

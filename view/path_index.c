@@ -37,6 +37,7 @@ struct path_index {
 	struct wild *others; /* by key_of() */
 	size_t n_others;
 	size_t starts[KEY_COUNT + 1]; /* of each key in others */
+	struct path_work *work;
 	char *text;
 };
 
@@ -156,7 +157,7 @@ static void add(struct path_index *x, const struct path_index_entry *entry, char
 	w->last_len = strlen(w->last);
 }
 
-int path_index_new(const struct path_index_entry *entries, size_t n, struct path_index **ret)
+int path_index_new(const struct path_index_entry *entries, size_t n, struct path_work *work, struct path_index **ret)
 {
 	size_t bytes = 1;
 	struct path_index *x;
@@ -170,6 +171,7 @@ int path_index_new(const struct path_index_entry *entries, size_t n, struct path
 	x = calloc(1, sizeof(*x));
 	if (!x)
 		return -ENOMEM;
+	x->work = work;
 	x->literals = calloc(n + 1, sizeof(*x->literals));
 	x->named = calloc(n + 1, sizeof(*x->named));
 	x->others = calloc(n + 1, sizeof(*x->others));
@@ -242,12 +244,14 @@ struct part {
 
 static void find_other(const struct path_index *x, unsigned key, const struct part *p, path_index_fn *fn, void *context)
 {
-	for (size_t i = x->starts[key]; i < x->starts[key + 1]; i++) {
+	for (size_t i = x->starts[key]; i < x->starts[key + 1] && x->work->done < x->work->bound; i++) {
 		const struct wild *w = &x->others[i];
 
-		if (!path_pattern_match_name(w->last, w->last_len, p->name, (size_t)(p->end - p->name)))
+		if (!path_pattern_match_name_counted(w->last, w->last_len, p->name, (size_t)(p->end - p->name),
+						     &x->work->done))
 			continue;
-		if (w->anywhere || path_pattern_match_part(w->pattern, p->path, (size_t)(p->end - p->path)))
+		if (w->anywhere ||
+		    path_pattern_match_part_counted(w->pattern, p->path, (size_t)(p->end - p->path), &x->work->done))
 			fn(w->id, p->depth, p->whole, context);
 	}
 }
@@ -263,12 +267,13 @@ static void find_at(const struct path_index *x, const struct part *p, path_index
 			break;
 		fn(l->id, p->depth, p->whole, context);
 	}
-	for (size_t i = first_named(x, p->name, name_len); i < x->n_named; i++) {
+	for (size_t i = first_named(x, p->name, name_len); i < x->n_named && x->work->done < x->work->bound; i++) {
 		const struct wild *w = &x->named[i];
 
 		if (w->last_len != name_len || memcmp(w->last, p->name, name_len) != 0)
 			break;
-		if (w->anywhere || path_pattern_match_part(w->pattern, p->path, len))
+		x->work->done++;
+		if (w->anywhere || path_pattern_match_part_counted(w->pattern, p->path, len, &x->work->done))
 			fn(w->id, p->depth, p->whole, context);
 	}
 	find_other(x, (unsigned char)p->name[0], p, fn, context);

@@ -16,8 +16,15 @@ struct path_index_entry {
 
 struct path_index;
 
-/* 0, -ENOMEM, -EINVAL where a pattern is not absolute and clean, or has too many parts. */
-int path_index_new(const struct path_index_entry *entries, size_t n, struct path_index **ret);
+/* Bytes that are compared. Once done has reached bound, path_index_find() finds no more. */
+struct path_work {
+	uint64_t done;
+	uint64_t bound;
+};
+
+/* 0, -ENOMEM, -EINVAL where a pattern is not absolute and clean, or has too many parts. work: borrowed, may be that of
+ * several indexes. */
+int path_index_new(const struct path_index_entry *entries, size_t n, struct path_work *work, struct path_index **ret);
 struct path_index *path_index_free(struct path_index *x);
 
 /* depth: how many parts of the path the pattern matches. whole: all of them. */

@@ -3,6 +3,9 @@
 #include <errno.h>
 #include <string.h>
 
+/* What it takes to find the end of two parts, in comparisons of a byte. */
+#define PART_WORK 8
+
 bool path_pattern_is_literal(const char *pattern)
 {
 	for (const char *p = pattern; *p; p++) {
@@ -118,12 +121,14 @@ static bool match_byte(const char **p, const char *end, unsigned char c)
 }
 
 /* The last "*" is where to try again with one byte more: earlier ones need not be tried anew. */
-bool path_pattern_match_name(const char *pattern, size_t pattern_len, const char *name, size_t name_len)
+bool path_pattern_match_name_counted(const char *pattern, size_t pattern_len, const char *name, size_t name_len,
+				     uint64_t *work)
 {
 	const char *p = pattern, *end = pattern + pattern_len, *n = name, *name_end = name + name_len;
 	const char *star = NULL, *retry = NULL;
 
 	for (;;) {
+		++*work;
 		if (p < end && *p == '*') {
 			star = ++p;
 			retry = n;
@@ -145,6 +150,13 @@ bool path_pattern_match_name(const char *pattern, size_t pattern_len, const char
 	}
 }
 
+bool path_pattern_match_name(const char *pattern, size_t pattern_len, const char *name, size_t name_len)
+{
+	uint64_t work = 0;
+
+	return path_pattern_match_name_counted(pattern, pattern_len, name, name_len, &work);
+}
+
 static size_t component(const char *at)
 {
 	return strcspn(at, "/");
@@ -156,13 +168,14 @@ static bool is_any_depth(const char *at, size_t len)
 }
 
 /* Both at a component or at their end; as with "*", the last "**" is the only one to try again. */
-static bool match_components(const char *p, const char *path, const char *path_end)
+static bool match_components(const char *p, const char *path, const char *path_end, uint64_t *work)
 {
 	const char *star = NULL, *retry = NULL;
 
 	for (;;) {
 		size_t n = component(p), m = path < path_end ? component(path) : 0;
 
+		*work += PART_WORK;
 		if (path < path_end && m > (size_t)(path_end - path))
 			m = (size_t)(path_end - path);
 		if (*p && is_any_depth(p, n)) {
@@ -173,7 +186,7 @@ static bool match_components(const char *p, const char *path, const char *path_e
 		}
 		if (path >= path_end)
 			return *p == '\0';
-		if (*p && path_pattern_match_name(p, n, path, m)) {
+		if (*p && path_pattern_match_name_counted(p, n, path, m, work)) {
 			p += n + (p[n] == '/');
 			path += m + 1;
 			continue;
@@ -188,12 +201,21 @@ static bool match_components(const char *p, const char *path, const char *path_e
 
 bool path_pattern_match(const char *pattern, const char *path)
 {
-	return match_components(pattern + 1, path + 1, path + strlen(path));
+	uint64_t work = 0;
+
+	return match_components(pattern + 1, path + 1, path + strlen(path), &work);
+}
+
+bool path_pattern_match_part_counted(const char *pattern, const char *path, size_t len, uint64_t *work)
+{
+	return match_components(pattern + 1, path + 1, path + len, work);
 }
 
 bool path_pattern_match_part(const char *pattern, const char *path, size_t len)
 {
-	return match_components(pattern + 1, path + 1, path + len);
+	uint64_t work = 0;
+
+	return path_pattern_match_part_counted(pattern, path, len, &work);
 }
 
 /* Component by component, as long as there is no "**": from there on the rest of both may be anything. */
@@ -214,7 +236,7 @@ bool path_pattern_concerns_below(const char *pattern, const char *folder)
 	return false;
 }
 
-unsigned path_pattern_depth(const char *pattern, const char *path)
+unsigned path_pattern_depth_counted(const char *pattern, const char *path, uint64_t *work)
 {
 	unsigned depth = 0, found = 0;
 
@@ -222,9 +244,16 @@ unsigned path_pattern_depth(const char *pattern, const char *path)
 		const char *end = at + 1 + component(at + 1);
 
 		depth++;
-		if (match_components(pattern + 1, path + 1, end))
+		if (match_components(pattern + 1, path + 1, end, work))
 			found = depth;
 		at = end;
 	}
 	return found;
+}
+
+unsigned path_pattern_depth(const char *pattern, const char *path)
+{
+	uint64_t work = 0;
+
+	return path_pattern_depth_counted(pattern, path, &work);
 }

@@ -1,7 +1,7 @@
 #ifndef ISOD_VIEW_PATH_PATTERN_H
 #define ISOD_VIEW_PATH_PATTERN_H
 /*
- * Patterns of paths. Pure, no allocation, linear in pattern times path.
+ * Patterns of paths. Pure, no allocation; one match takes at most pattern times path.
  *
  * A pattern is an absolute clean path (plan_path_is_clean) whose components may hold
  *   *      any run of bytes of one component, the empty one too; a leading dot is nothing special
@@ -16,6 +16,7 @@
  */
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* No wildcard but behind a backslash: the pattern matches one path. */
 bool path_pattern_is_literal(const char *pattern);
@@ -46,5 +47,12 @@ bool path_pattern_concerns_below(const char *pattern, const char *folder);
  * of components of the longest prefix of path that the pattern matches; 0 = none.
  */
 unsigned path_pattern_depth(const char *pattern, const char *path);
+
+/* The same, for those who must not work without a bound: they add to *work how many bytes were compared. A depth takes
+ * the square of the path's parts. */
+bool path_pattern_match_name_counted(const char *pattern, size_t pattern_len, const char *name, size_t name_len,
+				     uint64_t *work);
+bool path_pattern_match_part_counted(const char *pattern, const char *path, size_t len, uint64_t *work);
+unsigned path_pattern_depth_counted(const char *pattern, const char *path, uint64_t *work);
 
 #endif

@@ -83,8 +83,18 @@ static inline void path_rules_cleanup(struct path_rules **r)
 }
 #define _cleanup_path_rules_ __attribute__((cleanup(path_rules_cleanup)))
 
+/*
+ * For isod-control, which has one thread for all: at most so many bytes are compared from now on. Once that is spent,
+ * verdicts say that no rule holds: they must not be used. Without a call there is no bound.
+ */
+void path_rules_bound(struct path_rules *r, uint64_t work);
+bool path_rules_is_spent(const struct path_rules *r);
+
 size_t path_rules_count(const struct path_rules *r);
 const struct path_rule *path_rules_get(const struct path_rules *r, size_t i);
+
+/* How deep in path rule i takes hold, whatever else does: path_pattern_depth(); 0 once the bound is spent. */
+unsigned path_rules_depth(const struct path_rules *r, size_t i, const char *path);
 
 /* path: clean, absolute. No allocation; microseconds with 10,000 literal rules and 100 patterns. */
 void path_rules_decide(const struct path_rules *r, const char *path, enum path_kind kind, struct path_verdict *ret);

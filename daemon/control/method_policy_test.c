@@ -8,6 +8,7 @@
 #include "daemon/control/control.h"
 #include "daemon/control/dispatch.h"
 #include "daemon/control/plan_mounts.h"
+#include "daemon/control/plan_rules.h"
 #include "daemon/control/policy_merge.h"
 #include "daemon/control/view_links.h"
 #include "daemon/control/view_paths.h"
@@ -133,8 +134,11 @@ static int reply(struct connection *c, const struct plan_built *b, const char *p
 
 	if (!holding || path_rules_new(b->plan.rules, b->plan.n_rules, &rules) < 0)
 		return error_set(e, ERROR_INTERNAL, ENOMEM, "policy", NULL, "There is no memory left.");
+	path_rules_bound(rules, LIMIT_PLAN_WORK);
 	path_rules_decide(rules, path, kind, &v);
 	n = path_rules_holding(rules, path, kind, holding);
+	if (plan_rules_check_work(rules, e) < 0)
+		return -E2BIG;
 	access = v.access == PATH_ABSENT ? place_of(b, path) : access_names[v.access];
 	w = connection_reply_begin(c, false);
 	if (w) {

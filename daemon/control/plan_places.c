@@ -273,7 +273,7 @@ static const char *text_of(struct tree *t, const struct place *p)
 static bool may_be_matched(const struct tree *t, const char *path)
 {
 	for (size_t i = 0; i < t->n_wild; i++)
-		if (path_pattern_depth(t->rules->rules[t->wild[i].rule].pattern, path) > 0)
+		if (path_rules_depth(t->rules->compiled, t->wild[i].rule, path) > 0)
 			return true;
 	return false;
 }
@@ -411,10 +411,14 @@ int plan_places_build(const struct plan_input *in, const struct plan_rules *rule
 	t->built = built;
 	t->e = e;
 	r = collect(t);
-	for (size_t i = 0, next; i < t->n_names && r == 0; i = next) {
+	for (size_t i = 0, next; i < t->n_names && r == 0 && !path_rules_is_spent(rules->compiled); i = next) {
 		for (next = i + 1; next < t->n_names && strcmp(t->names[next].path, t->names[i].path) == 0; next++)
 			;
 		r = visit(t, &t->names[i], next - i);
 	}
-	return r < 0 ? r : add_all(t);
+	if (r == 0)
+		r = plan_rules_check_work(rules->compiled, e);
+	if (r == 0)
+		r = add_all(t);
+	return r < 0 ? r : plan_rules_check_work(rules->compiled, e);
 }

@@ -61,9 +61,19 @@ bool plan_rules_name(const struct plan_rules *r, const char *path)
 {
 	for (size_t i = 0; i < r->n; i++)
 		if ((r->sources[i].kind == POLICY_RULE_ALLOW_WRITE || r->sources[i].kind == POLICY_RULE_OVERLAY) &&
-		    path_pattern_is_literal(r->rules[i].pattern) && path_pattern_depth(r->rules[i].pattern, path) > 0)
+		    path_pattern_is_literal(r->rules[i].pattern) && path_rules_depth(r->compiled, i, path) > 0)
 			return true;
 	return false;
+}
+
+int plan_rules_check_work(const struct path_rules *compiled, struct error *e)
+{
+	if (!path_rules_is_spent(compiled))
+		return 0;
+	return error_set(
+		e, ERROR_LIMIT, E2BIG, "filesystem rules",
+		"Name folders instead of patterns, above all instead of those with \"**\" in the middle.",
+		"The rules for paths take too long to decide: too many patterns about paths that are too deep.");
 }
 
 static int check_grant(const char *pattern, struct string_list *texts, struct error *e)
@@ -166,5 +176,8 @@ int plan_rules_build(const struct plan_input *in, const struct view_links *links
 	if (r < 0)
 		return r;
 	r = path_rules_new(ret->rules, ret->n, &ret->compiled);
-	return r < 0 ? error_set(e, ERROR_INTERNAL, -r, "plan", NULL, "The rules for paths cannot be compiled.") : 0;
+	if (r < 0)
+		return error_set(e, ERROR_INTERNAL, -r, "plan", NULL, "The rules for paths cannot be compiled.");
+	path_rules_bound(ret->compiled, LIMIT_PLAN_WORK);
+	return 0;
 }

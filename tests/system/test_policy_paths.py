@@ -185,3 +185,17 @@ def test_calls_that_are_refused(isod, parameters, error):
         reply = link.call('org.isod.PolicyTest', {'policies': [], 'cwd': '/srv', **parameters})
         assert reply['error'] == 'org.isod.' + error and reply['parameters']['message'].endswith('.'), reply
         assert link.call('org.isod.PolicyTest', {'policies': [], 'cwd': '/srv', 'path': '/srv/x'})['parameters']['write']
+
+
+def test_patterns_that_would_take_minutes(isod):
+    """isod-control has one thread for all: such rules are refused, in a start as in a question."""
+    deep = '/srv' + '/x' * 1900
+    rules = json.dumps({'sandbox': {'filesystem': {'denyRead': ['**/a/**/?'] * 10000, 'allowRead': [deep]}}})
+    policies = [{'layer': 'file', 'path': '/p', 'text': rules}]
+    easy = [{'layer': 'file', 'path': '/p', 'text': rules.replace(deep, '/srv/x')}]
+    with Varlink(isod.socket) as link:
+        reply = link.call('org.isod.PolicyTest', {'policies': policies, 'cwd': '/srv', 'path': '/srv/x'})
+        assert reply['error'] == 'org.isod.LimitExceeded' and 'take too long' in reply['parameters']['message'], reply
+        reply = link.call('org.isod.PolicyTest', {'policies': easy, 'cwd': '/srv', 'path': deep})
+        assert reply['error'] == 'org.isod.LimitExceeded' and 'take too long' in reply['parameters']['message'], reply
+        assert link.call('org.isod.PolicyTest', {'policies': easy, 'cwd': '/srv', 'path': '/srv/x'})['parameters']['write']

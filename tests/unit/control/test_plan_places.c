@@ -284,6 +284,32 @@ static void searches_are_bounded(void **state)
 	assert_int_equal(LIMIT_PLAN_SEARCHES, 256);
 }
 
+/* The rules of one user's plan do not keep the others waiting: a deep path and patterns that each try all of it. */
+static void work_is_bounded(void **state)
+{
+	enum { N = 2000, PARTS = 60 };
+	_cleanup_free_ char *policy = malloc(N * 16 + PARTS * 2 + 200);
+
+	for (int wild = 0; wild < 2; wild++) {
+		_cleanup_plan_built_ struct plan_built built = PLAN_BUILT_INIT;
+		struct error e = ERROR_INIT;
+		struct plan_case t = {
+			.uid = 1000, .user = "alice", .home = "/home/alice", .cwd = "/srv/p", .policy = policy
+		};
+		size_t n = (size_t)sprintf(policy, "{\"sandbox\":{\"filesystem\":{\"denyRead\":[\"./y");
+
+		for (int i = 0; i < PARTS; i++)
+			n += (size_t)sprintf(policy + n, "/x");
+		n += (size_t)sprintf(policy + n, "\"");
+		for (int i = 0; i < N; i++)
+			n += (size_t)sprintf(policy + n, wild ? ",\"**/a/**/?\"" : ",\"./a/b/%d\"", i);
+		sprintf(policy + n, "]}}}");
+		assert_int_equal(plan_case_build(&t, &built, &e), wild ? -E2BIG : 0);
+		assert_int_equal(e.code, wild ? ERROR_LIMIT : ERROR_NONE);
+		assert_true(!wild || strstr(e.message, "take too long"));
+	}
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -292,6 +318,7 @@ int main(void)
 		cmocka_unit_test(tool_chains_and_caches_are_granted),
 		cmocka_unit_test(home_as_the_project_is_protected),
 		cmocka_unit_test(searches_are_bounded),
+		cmocka_unit_test(work_is_bounded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

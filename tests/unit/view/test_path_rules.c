@@ -295,6 +295,41 @@ static void many(void **state)
 	free(text);
 }
 
+/* Patterns that try each folder of a deep path for each of its leading parts. */
+static void bounded(void **state)
+{
+	enum { N = 10000, DEPTH = 2000, WORK = 1000000 };
+	struct path_rule *rules = calloc(N, sizeof(*rules));
+	struct path_holding *holding = calloc(N, sizeof(*holding));
+	struct path_rules *r = NULL;
+	char path[2 * DEPTH + 1];
+
+	assert_true(rules && holding);
+	for (size_t i = 0; i < N; i++)
+		rules[i] = (struct path_rule){ .effect = PATH_DENY_READ, .pattern = "/**/a/**/*" };
+	rules[0] = (struct path_rule){ .effect = PATH_ALLOW_WRITE, .pattern = "/x" };
+	for (size_t i = 0; i < DEPTH; i++)
+		memcpy(path + 2 * i, "/x", 3);
+	assert_int_equal(path_rules_new(rules, N, &r), 0);
+	path_rules_bound(r, WORK);
+	assert_false(path_rules_is_spent(r));
+	check(r, "/x/y", PATH_ANY, PATH_WRITABLE);
+	assert_false(path_rules_is_spent(r));
+	check(r, path, PATH_ANY, PATH_ABSENT);
+	assert_true(path_rules_is_spent(r));
+	check(r, "/x/y", PATH_ANY, PATH_ABSENT);
+	assert_int_equal(path_rules_depth(r, 0, "/x/y"), 0);
+	assert_int_equal(path_rules_holding(r, path, PATH_ANY, holding), 0);
+	path_rules_bound(r, WORK);
+	assert_int_equal(path_rules_holding(r, path, PATH_ANY, holding), 0);
+	path_rules_bound(r, WORK);
+	assert_int_equal(path_rules_depth(r, 0, "/x/y"), 1);
+	check(r, "/x/y", PATH_ANY, PATH_WRITABLE);
+	r = path_rules_free(r);
+	free(holding);
+	free(rules);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -304,6 +339,7 @@ int main(void)
 		cmocka_unit_test(tokens),      cmocka_unit_test(keeps),
 		cmocka_unit_test(below),       cmocka_unit_test(refused),
 		cmocka_unit_test(holding),     cmocka_unit_test(many),
+		cmocka_unit_test(bounded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
