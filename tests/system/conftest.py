@@ -203,8 +203,8 @@ def write(path, text, mode=0o644, owner=None):
         os.chown(path, owner.pw_uid, owner.pw_gid)
 
 
-@pytest.fixture(scope='session', autouse=True)
-def users():
+def pytest_configure():
+    """The users: before the test files are read, since some ask for them there."""
     assert os.getuid() == 0, 'the system tests need root'
     with open('/proc/net/dev', encoding='ascii') as f:
         interfaces = [line.split(':')[0].strip() for line in f if ':' in line]
@@ -215,6 +215,11 @@ def users():
         except KeyError:
             # '*' and not '!': sshd takes no key of a locked account
             subprocess.run(['useradd', '-m', '-p', '*', '-s', '/bin/bash', name], check=True)
+
+
+@pytest.fixture(scope='session', autouse=True)
+def users():
+    for name in USERS:
         entry = pwd.getpwnam(name)
         for d in ('proj', '.aws', '.ssh', '.config', '.config/isod'):
             os.makedirs(os.path.join(entry.pw_dir, d), exist_ok=True)
