@@ -2,9 +2,11 @@
 #define ISOD_LINUX_CGROUP_H
 /*
  * A leaf control group per session, in every hierarchy that is of use: the unified one (v2), or memory, pids, cpu and
- * freezer of v1, or a mixture. Leaves lie below isod's own group where that can be had, else at the hierarchy's root,
- * and are named isod-TAG-ID. Linux only; the texts read here are the kernel's (/proc/self/cgroup).
+ * freezer of v1, or a mixture. Leaves lie below isod's own group where that can be had, else at the hierarchy's root or
+ * (v2, see cgroup_unified.h) in a group of isod's there, and are named isod-TAG-ID. Linux only; the texts read here are
+ * the kernel's (/proc/self/cgroup).
  */
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -26,15 +28,26 @@ struct cgroup_hierarchy {
 	unsigned provides; /* enum cgroup_controller */
 };
 
+#define CGROUP_HANDED_DOWN_MAX 3 /* memory, pids, cpu */
+
+/* What was done to the unified hierarchy, to be undone. */
+struct cgroup_unified {
+	int root;     /* its top folder; -1 = there is no such hierarchy */
+	int left;     /* the group that isod left for a leaf in it; -1 = none */
+	bool at_root; /* the leaves lie in isod-TAG at the root */
+	const char *handed_down[CGROUP_HANDED_DOWN_MAX];
+};
+
 struct cgroup_host {
 	struct cgroup_hierarchy hierarchies[CGROUP_MAX];
 	unsigned n;
+	struct cgroup_unified unified;
 	char tag[CGROUP_TAG_LEN + 1]; /* this instance's; lower-case hex */
 };
 
 #define CGROUP_HOST_INIT                                                                                               \
 	{                                                                                                              \
-		.n = 0                                                                                                 \
+		.n = 0, .unified = {.root = -1, .left = -1 }                                                           \
 	}
 
 struct cgroup_limits {
@@ -55,11 +68,11 @@ struct cgroup_leaf {
 	}
 
 /*
- * Finds the hierarchies below mount (usually "/sys/fs/cgroup"). With v2 it hands the controllers down; where isod's own
- * group holds processes this needs isod to move itself into a leaf of its own, `isod-TAG-daemon`. A machine without any
- * control group is not an error: host->n is 0. Call before any thread.
+ * Finds the hierarchies below mount (usually "/sys/fs/cgroup"). With v2 it hands the controllers down, as
+ * cgroup_unified.h says. A machine without any control group is not an error: host->n is 0. Call before any thread.
  */
 int cgroup_host_open(struct cgroup_host *host, const char *mount, const char *tag);
+/* Takes away what opening made, where no leaf is left in it. */
 void cgroup_host_close(struct cgroup_host *host);
 
 /* Kills what is left in leaves of this tag from an earlier run and removes them. Never fails: what stays is tried by

@@ -12,7 +12,33 @@
 #include "base/number.h"
 
 /* A list of 65536 numbers of seven digits fits. */
-#define PROCS_MAX (512U << 10)
+#define TEXT_MAX (512U << 10)
+
+int cgroup_file_read(int dir, const char *name, char **ret)
+{
+	_cleanup_close_ int fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
+	size_t len;
+
+	return fd < 0 ? -errno : fd_read_file(fd, TEXT_MAX, ret, &len);
+}
+
+bool cgroup_file_has_word(const char *list, size_t len, const char *separators, const char *word)
+{
+	size_t n = strlen(word);
+
+	while (len > 0) {
+		size_t part = 0;
+
+		while (part < len && !strchr(separators, list[part]))
+			part++;
+		if (part == n && memcmp(list, word, n) == 0)
+			return true;
+		part += part < len;
+		list += part;
+		len -= part;
+	}
+	return false;
+}
 
 int cgroup_file_write(int dir, const char *name, const char *format, ...)
 {
@@ -33,15 +59,10 @@ int cgroup_file_write(int dir, const char *name, const char *format, ...)
 
 static int kill_listed(int dir)
 {
-	_cleanup_close_ int fd = openat(dir, "cgroup.procs", O_RDONLY | O_CLOEXEC);
 	_cleanup_free_ char *text = NULL;
 	char *rest, *line;
-	size_t len;
-	int r;
+	int r = cgroup_file_read(dir, "cgroup.procs", &text);
 
-	if (fd < 0)
-		return -errno;
-	r = fd_read_file(fd, PROCS_MAX, &text, &len);
 	if (r < 0)
 		return r;
 	rest = text;

@@ -19,6 +19,8 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "daemon/linux/cgroup.h"
+#include "daemon/linux/cgroup_file.h"
+#include "daemon/linux/cgroup_unified.h"
 
 #define MOUNT "/sys/fs/cgroup"
 #define ID "0123456789ab"
@@ -242,6 +244,169 @@ static void test_sweep_spares_others(void **state)
 	remove_leaf(&theirs);
 }
 
+/* ---- which group of the unified hierarchy ---- */
+
+static int open_unified(void)
+{
+	int fd = open(MOUNT "/unified/cgroup.controllers", O_RDONLY | O_CLOEXEC);
+	bool mixed = fd >= 0;
+
+	if (mixed)
+		close(fd);
+	return open(mixed ? MOUNT "/unified" : MOUNT, O_DIRECTORY | O_RDONLY | O_CLOEXEC);
+}
+
+/* Whichever controller is to be had there stands for memory: the kernel's rules are the same for each that counts
+ * by group. */
+static struct cgroup_unified_controller pick_controller(int root)
+{
+	static char text[256];
+	_cleanup_free_ char *all = NULL;
+
+	assert_int_equal(cgroup_file_read(root, "cgroup.controllers", &all), 0);
+	if (cgroup_file_has_word(all, strlen(all), " \n", "memory"))
+		return (struct cgroup_unified_controller){ "memory", CGROUP_MEMORY };
+	snprintf(text, sizeof(text), "%.*s", (int)strcspn(all, " \n"), all);
+	return (struct cgroup_unified_controller){ text, CGROUP_MEMORY };
+}
+
+struct placed {
+	unsigned provides;
+	bool at_root, holds_processes, has_file;
+	int group_gone; /* errno of looking for isod's groups after closing */
+};
+
+/* In a process that is in group: opens, tries a leaf, closes. */
+static void place_in(int root, const char *group, struct cgroup_unified_controller wanted, int answer)
+{
+	const struct cgroup_limits none = { 0 };
+	struct cgroup_host h = CGROUP_HOST_INIT;
+	struct cgroup_leaf leaf = CGROUP_LEAF_INIT;
+	struct placed p = { 0 };
+	char path[256];
+	pid_t pid;
+
+	memcpy(h.tag, tag, sizeof(tag));
+	cgroup_unified_open(&h, dup(root), group, &wanted, 1);
+	p.provides = h.hierarchies[0].provides;
+	p.at_root = h.unified.at_root;
+	if (cgroup_leaf_make(&h, ID, &none, &leaf, NULL) < 0)
+		_exit(1);
+	snprintf(path, sizeof(path), "%s.max", strcmp(wanted.name, "hugetlb") == 0 ? "hugetlb.2MB" : wanted.name);
+	p.has_file = faccessat(leaf.dirs[0], path, F_OK, 0) == 0;
+	pid = fork();
+	if (pid == 0)
+		_exit(cgroup_file_write(leaf.dirs[0], "cgroup.procs", "0") < 0);
+	if (pid > 0) {
+		int status;
+
+		waitpid(pid, &status, 0);
+		p.holds_processes = status == 0;
+	}
+	remove_leaf(&leaf);
+	cgroup_host_close(&h);
+	snprintf(path, sizeof(path), "isod-%s", tag);
+	p.group_gone = faccessat(root, path, F_OK, 0) < 0 ? errno : 0;
+	snprintf(path, sizeof(path), "%s/isod-%s-daemon", group, tag);
+	p.group_gone = p.group_gone && faccessat(root, path, F_OK, 0) < 0 ? errno : 0;
+	_exit(write(answer, &p, sizeof(p)) != sizeof(p));
+}
+
+/* A group below the root with this process' child in it, and another one if crowded. */
+static struct placed try_place(int root, bool crowded)
+{
+	struct cgroup_unified_controller wanted = pick_controller(root);
+	int answer[2], hold[2], status, dir;
+	struct placed p = { 0 };
+	pid_t pid, other = -1;
+	char name[64], byte;
+
+	snprintf(name, sizeof(name), "isod-test-%s", tag);
+	cgroup_file_write(root, "cgroup.subtree_control", "+%s", wanted.name);
+	assert_int_equal(mkdirat(root, name, 0755), 0);
+	dir = openat(root, name, O_DIRECTORY | O_RDONLY | O_CLOEXEC);
+	assert_true(dir >= 0);
+	assert_int_equal(pipe2(answer, O_CLOEXEC), 0);
+	assert_int_equal(pipe2(hold, O_CLOEXEC), 0);
+	if (crowded) {
+		other = fork();
+		if (other == 0) {
+			close(hold[1]);
+			_exit(read(hold[0], &byte, 1) != 0);
+		}
+		assert_int_equal(cgroup_file_write(dir, "cgroup.procs", "%d", (int)other), 0);
+	}
+	pid = fork();
+	if (pid == 0) {
+		if (cgroup_file_write(dir, "cgroup.procs", "0") < 0)
+			_exit(1);
+		place_in(root, name, wanted, answer[1]);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	assert_int_equal(read(answer[0], &p, sizeof(p)), sizeof(p));
+	close(hold[1]);
+	if (crowded)
+		assert_int_equal(waitpid(other, &status, 0), other);
+	for (int i = 0; unlinkat(root, name, AT_REMOVEDIR) < 0; i++) {
+		assert_true(errno == EBUSY && i < 1000);
+		poll(NULL, 0, 1);
+	}
+	close(dir);
+	close(hold[0]);
+	close(answer[0]);
+	close(answer[1]);
+	return p;
+}
+
+static void test_alone_in_a_delegated_group(void **state)
+{
+	int root = open_unified();
+	struct placed p = try_place(root, false);
+
+	assert_int_equal(p.provides, CGROUP_UNIFIED | CGROUP_MEMORY);
+	assert_false(p.at_root);
+	assert_true(p.has_file);
+	assert_true(p.holds_processes);
+	assert_int_equal(p.group_gone, ENOENT);
+	close(root);
+}
+
+/* The session of a login: others are in it, and nothing can be handed down there. */
+static void test_others_in_the_group(void **state)
+{
+	int root = open_unified();
+	struct placed p = try_place(root, true);
+
+	assert_int_equal(p.provides, CGROUP_UNIFIED | CGROUP_MEMORY);
+	assert_true(p.at_root);
+	assert_true(p.has_file);
+	assert_true(p.holds_processes);
+	assert_int_equal(p.group_gone, ENOENT);
+	close(root);
+}
+
+/* What a killed isod left at the root goes when the next one lies elsewhere. */
+static void test_a_stale_group_at_the_root(void **state)
+{
+	struct cgroup_host h = CGROUP_HOST_INIT;
+	int root = open_unified(), dir;
+	char name[64];
+
+	memcpy(h.tag, tag, sizeof(tag));
+	h.unified.root = root;
+	snprintf(name, sizeof(name), "isod-%s", tag);
+	assert_int_equal(mkdirat(root, name, 0755), 0);
+	dir = openat(root, name, O_DIRECTORY | O_RDONLY | O_CLOEXEC);
+	snprintf(name, sizeof(name), "isod-%s-" ID, tag);
+	assert_int_equal(mkdirat(dir, name, 0755), 0);
+	close(dir);
+	cgroup_host_sweep(&h);
+	snprintf(name, sizeof(name), "isod-%s", tag);
+	assert_int_equal(faccessat(root, name, F_OK, 0), -1);
+	close(root);
+}
+
 static void test_bad_arguments(void **state)
 {
 	struct cgroup_host h;
@@ -257,7 +422,8 @@ int main(void)
 		cmocka_unit_test(test_limits_are_set),      cmocka_unit_test(test_memory_limit_without_its_file),
 		cmocka_unit_test(test_kill_takes_the_tree), cmocka_unit_test(test_v1_kill_without_the_unified_one),
 		cmocka_unit_test(test_missing_controller),  cmocka_unit_test(test_sweep_spares_others),
-		cmocka_unit_test(test_bad_arguments),
+		cmocka_unit_test(test_bad_arguments),       cmocka_unit_test(test_alone_in_a_delegated_group),
+		cmocka_unit_test(test_others_in_the_group), cmocka_unit_test(test_a_stale_group_at_the_root),
 	};
 
 	return cmocka_run_group_tests(tests, open_host, close_host);
