@@ -2,81 +2,11 @@
 import json
 import os
 import pwd
-import shutil
-import subprocess
-import tempfile
 
 import pytest
 
 from conftest import USERS, write
-
-USER = USERS[0]
-
-
-def as_user(*argv, cwd, user=USER, check=True, **kw):
-    entry = pwd.getpwnam(user)
-    r = subprocess.run(argv, cwd=cwd, user=entry.pw_uid, group=entry.pw_gid, extra_groups=[], check=False,
-                       env={'HOME': entry.pw_dir, 'PATH': '/usr/bin:/bin', 'LANG': 'C.UTF-8', 'USER': user},
-                       capture_output=True, umask=0o022, **kw)
-    assert not check or r.returncode == 0, (argv, r)
-    return r.stdout.decode(errors='surrogateescape')
-
-
-def git(cwd, *args, **kw):
-    return as_user('git', '-c', 'protocol.file.allow=always', *args, cwd=cwd, **kw)
-
-
-def state(path, *more):
-    return git(path, '--no-optional-locks', 'status', '--porcelain', '--ignored', *more)
-
-
-@pytest.fixture
-def place(users):
-    """An empty folder below the user's home, with a configuration of git's of his own; nothing is trusted."""
-    entry = pwd.getpwnam(USER)
-    d = tempfile.mkdtemp(prefix='git-', dir=entry.pw_dir)
-    os.chown(d, entry.pw_uid, entry.pw_gid)
-    os.chmod(d, 0o755)
-    config, trust = os.path.join(entry.pw_dir, '.gitconfig'), os.path.join(entry.pw_dir, '.config/isod/trust.json')
-    write(config, '[user]\n\tname = Ünï Test\n\temail = uni@example.org\n[init]\n\tdefaultBranch = main\n'
-          '[credential]\n\thelper = store\n[url "https://u:SECRET@git.example/"]\n\tinsteadOf = x:\n', owner=entry)
-    yield d
-    for path in (config, trust):
-        if os.path.exists(path):
-            os.unlink(path)
-    shutil.rmtree(d, ignore_errors=True)
-
-
-def repository(place, name='main', files=('a', 'sub/b')):
-    path = os.path.join(place, name)
-    git(place, 'init', '-q', path)
-    for f in files:
-        as_user('sh', '-c', 'mkdir -p "$(dirname "$1")"; echo "$1" > "$1"', 'sh', f, cwd=path)
-    git(path, 'add', '.')
-    git(path, 'commit', '-q', '-m', 'first')
-    return path
-
-
-def trust(isod, path, *args, rc=0):
-    r = isod.ctl('trust', *args, path, cwd=path if os.path.isdir(path) else None)
-    assert r.rc == rc, r
-    return r
-
-
-# What an agent does all day.
-WORK = '''set -e
-echo new > new; git add new; git commit -q -m one
-git checkout -q -b side; echo x >> new; git commit -q -a -m two
-git stash list; echo y >> new; git stash -q; git stash pop -q; git checkout -q -- new
-git checkout -q -; git merge -q side; git tag -a -m t v1; git rebase -q -f HEAD~1
-git log --format=%an%ae -1; git status --porcelain; git gc -q
-'''
-
-
-def works(isod, path, script=WORK, **kw):
-    r = isod.sh(script, cwd=path, **kw)
-    assert r.rc == 0, r
-    return r
+from repositories import USER, WORK, as_user, git, place, repository, state, trust, works
 
 
 def test_plain_repository(isod, place):
@@ -328,75 +258,6 @@ def test_what_others_can_write_is_not_trusted(isod, place):
     os.chown(main + '/.git', pwd.getpwnam(USERS[1]).pw_uid, -1)
     r = isod.sh('git status', cwd=wt)
     assert r.rc == 128 and 'another user' in r.errors, r
-
-
-def test_hooks_run_inside_and_cannot_be_planted(isod, place):
-    main = repository(place)
-    write(main + '/.git/hooks/pre-commit', '#!/bin/sh\necho hook ran >&2\n', 0o755, pwd.getpwnam(USER))
-    assert 'hook ran' in works(isod, main, 'git commit -q --allow-empty -m x').errors
-    # elsewhere in the project, named by the repository
-    git(main, 'config', 'core.hooksPath', '.githooks')
-    as_user('mkdir', '.githooks', cwd=main)
-    write(main + '/.githooks/pre-commit', '#!/bin/sh\necho other ran >&2\n', 0o755, pwd.getpwnam(USER))
-    r = works(isod, main, 'git commit -q --allow-empty -m x')
-    assert 'other ran' in r.errors, r
-    r = isod.sh('echo x > .githooks/pre-commit; echo x > .githooks/post-commit; mv .githooks x; rm -r .githooks', cwd=main)
-    assert r.rc != 0 and r.errors.count('Read-only file system') >= 2, r
-    assert sorted(os.listdir(main + '/.githooks')) == ['pre-commit']
-
-
-def test_hooks_of_the_user_run_inside(isod, place):
-    main = repository(place)
-    as_user('mkdir', 'my-hooks', cwd=place)
-    write(place + '/my-hooks/pre-commit', '#!/bin/sh\necho mine ran >&2\n', 0o755, pwd.getpwnam(USER))
-    git(main, 'config', '--global', 'core.hooksPath', place + '/my-hooks')
-    r = works(isod, main, 'git commit -q --allow-empty -m x')
-    assert 'mine ran' in r.errors, r
-    r = isod.sh(f'echo x > {place}/my-hooks/pre-commit', cwd=main)
-    assert 'Read-only' in r.errors, r
-    # what a repository that is not trusted names is not granted, and home never is
-    git(main, 'config', '--global', '--unset', 'core.hooksPath')
-    for target in (place + '/my-hooks', pwd.getpwnam(USER).pw_dir, pwd.getpwnam(USER).pw_dir + '/.ssh'):
-        git(main, 'config', 'core.hooksPath', target)
-        r = isod.sh(f'ls -A {target}', cwd=main)
-        assert 'id_ed25519' not in r.text and '.ssh' not in r.text and 'pre-commit' not in r.text, r
-        assert 'do not run inside' in r.errors, r
-
-
-def test_configuration_in_the_project_cannot_be_changed(isod, place):
-    """A file of the work tree that .git/config includes says what git runs on the host, absent or on another branch, too."""
-    main = repository(place, files=('a', '.gitconfig'))
-    write(main + '/.gitconfig', '[alias]\n\tx = status\n', owner=pwd.getpwnam(USER))
-    git(main, 'commit', '-q', '-a', '-m', 'settings')
-    git(main, 'config', 'include.path', '../.gitconfig')
-    git(main, 'config', '--add', 'include.path', '../absent')
-    git(main, 'config', 'includeIf.onbranch:other.path', '../of-other')
-    write(main + '/of-other', '', owner=pwd.getpwnam(USER))
-    before = git(main, 'config', '--list', '--includes')
-    r = isod.sh('git x; for f in .gitconfig of-other; do echo "[core] fsmonitor = /tmp/x" >> $f; mv $f y; rm $f; done; true', cwd=main)
-    assert r.text.startswith('On branch') and r.errors.count('Read-only file system') == 2, r
-    assert r.errors.count('Device or resource busy') == 4, r
-    assert git(main, 'config', '--list', '--includes') == before
-    r = isod.sh('echo "[core] fsmonitor = /tmp/x" > absent', cwd=main)
-    assert os.path.exists(main + '/absent') <= ('absent' in r.errors), r
-    works(isod, main)
-
-
-@pytest.mark.parametrize('scope', ['--global', '--local'])
-def test_hooks_that_are_switched_off(isod, place, scope):
-    main = repository(place)
-    write(main + '/.git/hooks/pre-commit', '#!/bin/sh\necho hook ran >&2\n', 0o755, pwd.getpwnam(USER))
-    git(main, 'config', scope, 'core.hooksPath', '/dev/null')
-    r = works(isod, main, 'git commit -q --allow-empty -m x')
-    assert 'hook' not in r.errors, r
-
-
-def test_a_folder_of_hooks_that_is_the_project_itself(isod, place):
-    main = repository(place)
-    git(main, 'config', 'core.hooksPath', main)
-    write(main + '/pre-commit', '#!/bin/sh\necho hook ran >&2\n', 0o755, pwd.getpwnam(USER))
-    r = works(isod, main, 'echo y > y; git add y; git commit -q -m x; echo x > pre-commit || true')
-    assert 'hook ran' in r.errors and 'Read-only' in r.errors, r
 
 
 @pytest.mark.parametrize('form', ['openpgp', 'ssh'])
