@@ -68,6 +68,24 @@ static int append_column(struct buffer *out, const struct column *column, const 
 	return buffer_printf(out, "%*s", (int)(used < width ? width - used : 0) + 2, "");
 }
 
+/* Below the table, where it is not overlooked: it is rare. */
+static int append_lacking(struct buffer *out, const struct json_value *session)
+{
+	const struct json_value *lacking = json_get(session, "lacking");
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && lacking && lacking->type == JSON_ARRAY && i < lacking->array.count; i++) {
+		r = listing_append(out, json_get(session, "id"));
+		if (r == 0)
+			r = buffer_append_string(out, ": ");
+		if (r == 0)
+			r = listing_append(out, &lacking->array.items[i]);
+		if (r == 0)
+			r = buffer_append_string(out, "\n");
+	}
+	return r;
+}
+
 static int print(const struct json_value *sessions)
 {
 	_cleanup_buffer_ struct buffer out = BUFFER_INIT(64U << 20);
@@ -90,6 +108,8 @@ static int print(const struct json_value *sessions)
 		if (r == 0)
 			r = buffer_append_string(&out, "\n");
 	}
+	for (size_t i = 0; r == 0 && i < n; i++)
+		r = append_lacking(&out, &sessions->array.items[i]);
 	return r < 0 ? 1 : listing_print(&out);
 }
 

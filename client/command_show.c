@@ -27,11 +27,14 @@ static int print(const struct json_value *answer)
 	static const char *const names[] = { "id",      "name",  "state", "project", "uid",
 					     "started", "ended", "exit",  "late",    "lateReason" };
 	const struct json_value *session = json_get(answer, "session");
+	const struct json_value *lacking = json_get(session, "lacking");
 	_cleanup_buffer_ struct buffer out = BUFFER_INIT(64U << 20);
 	int r = append_line(&out, "command", json_get(session, "argv"), true);
 
 	for (size_t i = 0; r == 0 && i < sizeof(names) / sizeof(names[0]); i++)
 		r = append_line(&out, names[i], json_get(session, names[i]), false);
+	for (size_t i = 0; r == 0 && lacking && lacking->type == JSON_ARRAY && i < lacking->array.count; i++)
+		r = append_line(&out, "lacking", &lacking->array.items[i], false);
 	if (r == 0)
 		r = append_line(&out, "policy", json_get(answer, "policy"), false);
 	return r < 0 ? 1 : listing_print(&out);

@@ -217,6 +217,9 @@ static void on_late(struct screen *s, const struct stream_frame *frame)
 
 	if (kind == STREAM_LATE_MORE)
 		s->run->made.more += stream_u32(frame->payload + 4);
+	else if (kind == STREAM_LATE_LACKING)
+		made_add_lacking(&s->run->made, (const char *)frame->payload + 8,
+				 strnlen((const char *)frame->payload + 8, frame->len - 8));
 	else if (kind == STREAM_LATE_PLANTED || kind == STREAM_LATE_RUNS)
 		made_add(&s->run->made, kind == STREAM_LATE_PLANTED, (const char *)frame->payload + 8,
 			 strnlen((const char *)frame->payload + 8, frame->len - 8));

@@ -28,6 +28,7 @@ enum stream_late {
 	STREAM_LATE_PLANTED = 1, /* path: made inside; protected, runs or steers something on the host later */
 	STREAM_LATE_RUNS,        /* path: made inside; not protected, usually run on the host */
 	STREAM_LATE_MORE,        /* count: others that are not named */
+	STREAM_LATE_LACKING,     /* path: a sentence about what the session does not enforce */
 };
 
 #define STREAM_HEADER 8

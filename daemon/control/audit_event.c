@@ -294,7 +294,7 @@ void audit_connection(struct session *s, const struct session_connection *m)
 static const char *const late_names[LATE_KIND_END] = {
 	[LATE_STATE] = "late.state", [LATE_REFUSED] = "secret.refused", [LATE_PLANTED] = "planted",
 	[LATE_RUNS] = "made",        [LATE_MOVED] = "secret.moved",     [LATE_UNPROTECTED] = "unprotected",
-	[LATE_MORE] = "late.more",   [LATE_LOST] = "late.lost",
+	[LATE_MORE] = "late.more",   [LATE_LOST] = "late.lost",         [LATE_LACKING] = "lacking",
 };
 
 static void write_late_path(struct json_writer *w, const struct late_event *m)
@@ -314,6 +314,16 @@ static void write_late_path(struct json_writer *w, const struct late_event *m)
 		json_write_member_string(w, "advice", "Start the session anew: this one can write it.");
 }
 
+static void write_lacking(struct json_writer *w, const struct late_event *m)
+{
+	char text[LATE_LACK_TEXT_MAX];
+
+	late_lack_text(m, text);
+	json_write_key(w, "text");
+	json_write_bytes(w, text, strlen(text));
+	json_write_member_integer(w, "count", m->count);
+}
+
 void audit_late(struct session *s, const struct late_event *m)
 {
 	_cleanup_buffer_ struct buffer line = BUFFER_INIT(LINE_MAX_BYTES);
@@ -331,6 +341,8 @@ void audit_late(struct session *s, const struct late_event *m)
 		json_write_member_string(w, "late", late_state_name(m->way));
 		if (late_reason_text(m->way, m->reason))
 			json_write_member_string(w, "reason", late_reason_text(m->way, m->reason));
+	} else if (m->kind == LATE_LACKING) {
+		write_lacking(w, m);
 	} else if (m->kind == LATE_MORE) {
 		json_write_member_integer(w, "count", m->count);
 	} else if (m->path_len > 0) {

@@ -9,10 +9,17 @@
 #include "daemon/wire/plan.h"
 #include "json/write.h"
 
-void late_done(struct session_late *late)
+void late_done_paths(struct session_late *late)
 {
 	string_list_done(&late->planted);
 	string_list_done(&late->runs);
+}
+
+void late_done(struct session_late *late)
+{
+	late_done_paths(late);
+	string_list_done(&late->lacking);
+	late->lacking_bytes = 0;
 }
 
 const char *late_state_name(uint32_t way)
@@ -66,9 +73,18 @@ static void keep(struct session_late *late, struct string_list *list, const stru
 		late->bytes += event->path_len;
 }
 
+void late_add_lacking(struct session_late *late, const char *text)
+{
+	size_t len = strlen(text);
+
+	if (late->lacking_bytes + len <= LATE_LACKING_BYTES_MAX && string_list_add(&late->lacking, text))
+		late->lacking_bytes += len;
+}
+
 void late_on_event(struct session *s, const struct late_event *event)
 {
 	struct session_late *late = &s->late;
+	char text[LATE_LACK_TEXT_MAX];
 
 	switch (event->kind) {
 	case LATE_STATE:
@@ -83,6 +99,10 @@ void late_on_event(struct session *s, const struct late_event *event)
 		break;
 	case LATE_MORE:
 		late->more += event->count;
+		break;
+	case LATE_LACKING:
+		late_lack_text(event, text);
+		late_add_lacking(late, text);
 		break;
 	default:
 		break;
@@ -104,6 +124,11 @@ void late_write_state(const struct session *s, struct json_writer *w)
 		json_write_string(w, why);
 	else
 		json_write_null(w);
+	json_write_key(w, "lacking");
+	json_write_array(w);
+	for (size_t i = 0; i < s->late.lacking.count; i++)
+		json_write_bytes(w, s->late.lacking.items[i], strlen(s->late.lacking.items[i]));
+	json_write_array_end(w);
 }
 
 static void write_paths(const struct string_list *list, bool is_protected, struct json_writer *w)

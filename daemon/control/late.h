@@ -15,6 +15,8 @@ struct session;
 /* Paths kept of one running session for its end, and their bytes; the audit log has more. */
 #define LATE_PATHS_MAX 64
 #define LATE_BYTES_MAX (32U << 10)
+/* Of what it lacks; kept in the history, too. */
+#define LATE_LACKING_BYTES_MAX (16U << 10)
 
 struct session_late {
 	uint32_t way; /* enum late_way, as pid 1 has told it; LATE_WAY_UNSET before */
@@ -23,9 +25,13 @@ struct session_late {
 	struct string_list runs;    /* made inside: not protected, usually run on the host */
 	size_t bytes;               /* of both */
 	uint64_t more;              /* others of either kind */
+	struct string_list lacking; /* sentences: what the session does not enforce, or not in the usual way */
+	size_t lacking_bytes;
 };
 
 void late_done(struct session_late *late);
+/* The paths alone: an ended session is still asked what it lacked. */
+void late_done_paths(struct session_late *late);
 
 /* "refused" or "reported": what happens to a secret file that appears later. */
 const char *late_state_name(uint32_t way);
@@ -39,7 +45,10 @@ int late_check(const struct control *c, const struct plan *plan, struct string_l
 /* From isod-session; checked by late_event_is_valid(). Writes it to the audit log, too. */
 void late_on_event(struct session *s, const struct late_event *event);
 
-/* Members of a session: late, lateReason. */
+/* Keeps a sentence for late_write_state(), within a bound. */
+void late_add_lacking(struct session_late *late, const char *text);
+
+/* Members of a session: late, lateReason, lacking. */
 void late_write_state(const struct session *s, struct json_writer *w);
 /* Members of the last reply of a run: made, madeMore. */
 void late_write_made(const struct session *s, struct json_writer *w);

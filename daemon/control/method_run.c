@@ -59,6 +59,8 @@ static int describe(struct session *s, const struct run_parameters *p, const str
 	for (size_t i = 0; i < built->notes.count; i++)
 		if (!string_list_add(&s->notes, built->notes.items[i]))
 			return no_memory(e);
+	for (size_t i = 0; i < built->lacking.count; i++)
+		late_add_lacking(&s->late, built->lacking.items[i]);
 	return tell_overlay(s, &built->plan) < 0 ? no_memory(e) : 0;
 }
 

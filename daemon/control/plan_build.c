@@ -26,6 +26,7 @@ void plan_built_done(struct plan_built *b)
 	string_list_done(&b->argv);
 	string_list_done(&b->envp);
 	string_list_done(&b->notes);
+	string_list_done(&b->lacking);
 	*b = (struct plan_built)PLAN_BUILT_INIT;
 }
 

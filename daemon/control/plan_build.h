@@ -31,7 +31,8 @@ struct plan_built {
 	struct string_list texts;
 	struct string_list argv;
 	struct string_list envp;
-	struct string_list notes; /* for the banner: what the user should know; no order */
+	struct string_list notes;   /* for the banner: what the user should know; no order */
+	struct string_list lacking; /* of the policy's rules: what is not enforced, sentences */
 };
 
 #define PLAN_BUILT_INIT                                                                                                \

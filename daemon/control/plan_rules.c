@@ -102,7 +102,7 @@ static int check_denial(const struct plan_input *in, struct plan_built *b, const
 			"The rule for %s cannot be enforced: every sandbox has a /proc, /sys and /dev of its own.",
 			pattern);
 	if (!string_list_printf(
-		    &b->notes, "The rule for %s is not enforced: /proc, /sys and /dev are the sandbox's own.", pattern))
+		    &b->lacking, "The rule for %s is not enforced: /proc, /sys and /dev are the sandbox's own.", pattern))
 		return no_memory(e);
 	return 0;
 }

@@ -140,7 +140,7 @@ static void drop_live_parts(struct session *s)
 	if (!uv_is_closing((uv_handle_t *)&s->timer))
 		uv_close((uv_handle_t *)&s->timer, on_timer_closed);
 	audit_close(&s->control->audit, &s->audit);
-	late_done(&s->late);
+	late_done_paths(&s->late);
 	if (s->has_policy)
 		policy_done(&s->policy);
 	s->has_policy = false;

@@ -47,7 +47,8 @@ void session_write(const struct session *s, struct json_writer *w)
 
 size_t session_write_size(const struct session *s)
 {
-	size_t n = 512 + 6 * (s->project ? strlen(s->project) : 0);
+	size_t n =
+		512 + 6 * (s->project ? strlen(s->project) : 0) + 6 * s->late.lacking_bytes + 3 * s->late.lacking.count;
 
 	for (size_t i = 0; i < s->argv.count; i++)
 		n += 6 * strlen(s->argv.items[i]) + 3;

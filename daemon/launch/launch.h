@@ -102,10 +102,12 @@ struct launch {
 	uint64_t covers_device; /* st_dev of a cover */
 	bool late_guard; /* by a step before "protected files": denied names are refused at each open, whatever is here
 			  */
+	bool lock_guard; /* and so are writes to what the rules keep from being written, in the kernel */
 	struct launch_guard *guard; /* NULL: no late guard in the kernel (launch_guard.h) */
 	size_t n_covered; /* what the step "protected files" did, and how many folders were beyond its bound */
 	size_t n_locked;
 	size_t n_not_searched;
+	size_t n_not_kept; /* the same where the program can write */
 	struct launch_grant *grants;
 	size_t n_grants;
 	uint64_t *special_devices; /* st_dev of the special filesystems that belong in the view */

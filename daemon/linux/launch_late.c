@@ -17,6 +17,7 @@
 #include "base/limits.h"
 #include "daemon/launch/launch_step.h"
 #include "daemon/linux/launch_guard.h"
+#include "daemon/linux/launch_lack.h"
 #include "daemon/linux/launch_late_mounts.h"
 #include "daemon/linux/launch_late_report.h"
 #include "daemon/linux/launch_late_task.h"
@@ -204,9 +205,10 @@ int launch_late_open(struct launch *l, struct error *e)
 int launch_late_begin(struct launch *l, struct error *e)
 {
 	struct launch_late *late = l->late;
+	int r = launch_lack_tell(l);
 
-	if (!late)
-		return 0;
+	if (!late || r < 0)
+		return r;
 	if (late->watch)
 		launch_watch_begin(late->watch);
 	return launch_late_report_state(&late->report, late->way, late->reason);

@@ -97,8 +97,7 @@ static void refill(struct launch_late_report *r)
 		r->tokens = LATE_REPORT_BURST;
 }
 
-/* -EAGAIN: no room, and not to be waited for: isod-session may be busy, and an open may be waiting for us. */
-static int send_event(struct launch_late_report *r, struct late_event *e, int flags)
+static int send_event(int link_fd, struct late_event *e, int flags)
 {
 	struct iovec iov = { .iov_base = e, .iov_len = late_event_size(e) };
 	struct msghdr message = { .msg_iov = &iov, .msg_iovlen = 1 };
@@ -106,9 +105,14 @@ static int send_event(struct launch_late_report *r, struct late_event *e, int fl
 
 	e->type = LINK_LATE;
 	do
-		n = sendmsg(r->link_fd, &message, MSG_NOSIGNAL | flags);
+		n = sendmsg(link_fd, &message, MSG_NOSIGNAL | flags);
 	while (n < 0 && errno == EINTR);
 	return n < 0 ? -errno : 0;
+}
+
+int launch_late_report_event(int link_fd, struct late_event *e)
+{
+	return send_event(link_fd, e, 0);
 }
 
 int launch_late_report_rest(struct launch_late_report *r, bool last)
@@ -121,7 +125,7 @@ int launch_late_report_rest(struct launch_late_report *r, bool last)
 	refill(r);
 	if (!last && r->tokens == 0)
 		return 0;
-	result = send_event(r, &e, last ? 0 : MSG_DONTWAIT);
+	result = send_event(r->link_fd, &e, last ? 0 : MSG_DONTWAIT);
 	if (result == -EAGAIN)
 		return 0;
 	r->held_back = 0;
@@ -138,7 +142,8 @@ static int tell(struct launch_late_report *r, struct late_event *e)
 	if (result < 0)
 		return result;
 	refill(r);
-	result = r->tokens > 0 && r->held_back == 0 ? send_event(r, e, MSG_DONTWAIT) : -EAGAIN;
+	/* -EAGAIN: no room, and not to be waited for: isod-session may be busy, and an open may be waiting for us. */
+	result = r->tokens > 0 && r->held_back == 0 ? send_event(r->link_fd, e, MSG_DONTWAIT) : -EAGAIN;
 	if (result == -EAGAIN) {
 		r->held_back++;
 		return 0;
@@ -166,7 +171,7 @@ int launch_late_report_state(struct launch_late_report *r, uint32_t way, uint32_
 {
 	struct late_event e = { .kind = LATE_STATE, .way = way, .reason = reason };
 
-	return send_event(r, &e, 0);
+	return send_event(r->link_fd, &e, 0);
 }
 
 int launch_late_report_lost(struct launch_late_report *r)

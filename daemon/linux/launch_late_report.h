@@ -34,6 +34,8 @@ void launch_late_report_forget(struct launch_late_report *r, uint32_t kind, cons
 /* pid: as in struct late_event; its program is looked up. 0, or -errno where the link is broken. */
 int launch_late_report_path(struct launch_late_report *r, uint32_t kind, uint32_t group, pid_t pid, const char *path);
 int launch_late_report_state(struct launch_late_report *r, uint32_t way, uint32_t reason);
+/* .type is filled in; waits for room. */
+int launch_late_report_event(int link_fd, struct late_event *e);
 int launch_late_report_lost(struct launch_late_report *r);
 /* What was held back is told as a number, if that is allowed by now; last: in any case, waiting for room. */
 int launch_late_report_rest(struct launch_late_report *r, bool last);

@@ -221,8 +221,11 @@ static int find_device(struct walk *w)
 	int r = find_one(w);
 
 	if (r < 0 || w->l->n_matches > before || !path_pattern_is_literal(w->pattern) ||
-	    plan->mounts[w->mount].flags & PLAN_OPTIONAL || plan->flags & PLAN_DEGRADED)
+	    plan->mounts[w->mount].flags & PLAN_OPTIONAL)
 		return r;
+	w->l->trees[w->mount].absent = true;
+	if (plan->flags & PLAN_DEGRADED)
+		return 0;
 	return error_set(w->e, ERROR_REFUSED, ENODEV, NULL, NULL, "%s is not a character device that uid %u can reach.",
 			 w->pattern, w->l->context->uid);
 }

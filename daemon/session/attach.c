@@ -273,7 +273,18 @@ static const uint32_t late_of[LATE_KIND_END] = {
 	[LATE_PLANTED] = STREAM_LATE_PLANTED,
 	[LATE_RUNS] = STREAM_LATE_RUNS,
 	[LATE_MORE] = STREAM_LATE_MORE,
+	[LATE_LACKING] = STREAM_LATE_LACKING,
 };
+
+static int append_late(struct attach *a, const struct late_event *event)
+{
+	char text[LATE_LACK_TEXT_MAX];
+
+	if (event->kind != LATE_LACKING)
+		return stream_append_late(&a->output, late_of[event->kind], 1, event->path, event->path_len);
+	late_lack_text(event, text);
+	return stream_append_late(&a->output, late_of[event->kind], 1, text, strnlen(text, LIMIT_PATH));
+}
 
 void attach_late(struct attach *a, const struct late_event *event)
 {
@@ -283,8 +294,7 @@ void attach_late(struct attach *a, const struct late_event *event)
 	 */
 	if (event->kind == LATE_MORE)
 		a->untold += event->count;
-	else if (a->told == ATTACH_LATE_MAX || waiting(a) >= ATTACH_OUTPUT_MAX ||
-		 stream_append_late(&a->output, late_of[event->kind], 1, event->path, event->path_len) < 0)
+	else if (a->told == ATTACH_LATE_MAX || waiting(a) >= ATTACH_OUTPUT_MAX || append_late(a, event) < 0)
 		a->untold++;
 	else
 		a->told++;

@@ -35,7 +35,8 @@ void attach_pty_readable(struct attach *a);
 void attach_pty_writable(struct attach *a);
 
 void attach_stopped(struct attach *a, uint32_t signal);
-/* For the client's list at the end of a run: what was made inside and runs on the host. Other kinds are passed over. */
+/* For the client's list at the end of a run: what was made inside and runs on the host, what the
+ * session lacks. Other kinds are passed over. */
 void attach_late(struct attach *a, const struct late_event *event);
 /* The last frame; output after it is dropped. gone() follows when it is written. */
 void attach_exit(struct attach *a, uint32_t kind, uint32_t value);

@@ -1,6 +1,7 @@
 #include "daemon/session/session.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <uv.h>
 
@@ -28,6 +29,9 @@
  */
 enum state { RUNNING, EXITED, DRAINING, FLUSHING, CLOSED };
 
+/* Kept for the client, which comes later than they do; isod-control has all. */
+#define LACKING_MAX 8
+
 struct session {
 	enum state state;
 	const struct session_setup *setup;
@@ -41,6 +45,8 @@ struct session {
 	struct nflog *nflog;
 	struct pty *pty;
 	struct attach *attach;
+	struct late_event *lacking[LACKING_MAX]; /* told before there is a client */
+	size_t n_lacking;
 	bool had_client;
 	bool drained;
 	uint16_t rows, columns; /* to be set when the pty comes */
@@ -246,6 +252,8 @@ static void on_attach(void *data, int client, uint16_t rows, uint16_t columns)
 		return;
 	}
 	s->had_client = true;
+	for (size_t i = 0; i < s->n_lacking; i++)
+		attach_late(s->attach, s->lacking[i]);
 	s->rows = rows;
 	s->columns = columns;
 	if (s->pty) {
@@ -383,6 +391,17 @@ static void on_link_status(void *data, const struct link_message *m)
 	}
 }
 
+static void keep_lacking(struct session *s, const struct late_event *event)
+{
+	size_t n = late_event_size(event);
+	struct late_event *copy = s->n_lacking < LACKING_MAX ? malloc(n) : NULL;
+
+	if (!copy)
+		return;
+	memcpy(copy, event, n);
+	s->lacking[s->n_lacking++] = copy;
+}
+
 static void on_link_late(void *data, const struct late_event *event)
 {
 	struct session *s = data;
@@ -390,6 +409,8 @@ static void on_link_late(void *data, const struct late_event *event)
 	events_late(control_events(s->control), event);
 	if (s->attach)
 		attach_late(s->attach, event);
+	else if (event->kind == LATE_LACKING && s->setup->has_pty)
+		keep_lacking(s, event);
 }
 
 static void on_link_ended(void *data, int err)
@@ -450,6 +471,8 @@ int session_run(const struct session_setup *setup)
 	while (has_handles(&s.loop))
 		uv_run(&s.loop, UV_RUN_ONCE);
 	link_free(s.link);
+	for (size_t i = 0; i < s.n_lacking; i++)
+		free(s.lacking[i]);
 	control_free(s.control);
 	names_free(s.names);
 	uv_loop_close(&s.loop);

@@ -1,8 +1,24 @@
 #include "daemon/wire/late.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "view/protect.h"
+
+static bool is_lack_valid(const struct late_event *e)
+{
+	switch (e->reason) {
+	case LATE_LACK_LAYER:
+	case LATE_LACK_DEVICE:
+		return e->path_len > 0 && e->path[0] == '/';
+	case LATE_LACK_SEARCH:
+	case LATE_LACK_SEARCH_LOCKS:
+	case LATE_LACK_SEARCH_NOTHING:
+		return e->path_len == 0 && e->count > 0;
+	default:
+		return false;
+	}
+}
 
 bool late_event_is_valid(const struct late_event *e, size_t n)
 {
@@ -20,7 +36,32 @@ bool late_event_is_valid(const struct late_event *e, size_t n)
 		return e->path_len == 0 && e->count > 0;
 	case LATE_LOST:
 		return e->path_len == 0;
+	case LATE_LACKING:
+		return is_lack_valid(e);
 	default:
 		return e->path_len > 0 && e->path[0] == '/';
 	}
+}
+
+void late_lack_text(const struct late_event *e, char ret[LATE_LACK_TEXT_MAX])
+{
+	static const struct {
+		const char *before, *after;
+	} texts[LATE_LACK_END] = {
+		[LATE_LACK_LAYER] = { "", " is read-only here: no layer over it can be made." },
+		[LATE_LACK_DEVICE] = { "", " is missing: it is no character device that the user can reach." },
+		[LATE_LACK_SEARCH] = { "Not searched at the start: ",
+				       " folders. Secret files there can be read, and protected ones written." },
+		[LATE_LACK_SEARCH_LOCKS] = { "Not searched at the start: ",
+					     " folders. Secret files there are refused when they are opened, but "
+					     "protected ones can be written." },
+		[LATE_LACK_SEARCH_NOTHING] = { "Not searched at the start: ",
+					       " folders. What the rules protect there is refused when it is opened." },
+	};
+
+	if (e->path_len > 0)
+		snprintf(ret, LATE_LACK_TEXT_MAX, "%s%.*s%s", texts[e->reason].before, (int)e->path_len, e->path,
+			 texts[e->reason].after);
+	else
+		snprintf(ret, LATE_LACK_TEXT_MAX, "%s%u%s", texts[e->reason].before, e->count, texts[e->reason].after);
 }

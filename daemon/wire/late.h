@@ -40,7 +40,19 @@ enum late_kind {
 	LATE_UNPROTECTED, /* made or replaced on the host: a protected path that this session does not lock */
 	LATE_MORE,        /* count others that were not told one by one */
 	LATE_LOST,        /* the kernel dropped events: what was made may be incomplete */
+	LATE_LACKING,     /* reason: what of the plan this session does not enforce, or not in the usual way */
 	LATE_KIND_END
+};
+
+/* What a session lacks, before its program runs. But for the last one only where the administrator's policy allows it
+ * (PLAN_DEGRADED). */
+enum late_lack {
+	LATE_LACK_LAYER = 1,      /* path: no layer over it can be made, so it is read-only */
+	LATE_LACK_DEVICE,         /* path: not there, or not for the caller */
+	LATE_LACK_SEARCH,         /* count folders were not searched for what the rules protect */
+	LATE_LACK_SEARCH_LOCKS,   /* the same, but opens of secrets there are refused */
+	LATE_LACK_SEARCH_NOTHING, /* the same, and so are writes to what must not be written */
+	LATE_LACK_END
 };
 
 #define LATE_PROGRAM_MAX 128
@@ -49,10 +61,10 @@ struct late_event {
 	uint32_t type;   /* LINK_LATE or SESSION_LATE */
 	uint32_t kind;   /* enum late_kind */
 	uint32_t way;    /* LATE_STATE: enum late_way */
-	uint32_t reason; /* LATE_STATE: enum late_reason */
+	uint32_t reason; /* LATE_STATE: enum late_reason; LATE_LACKING: enum late_lack */
 	uint32_t group;  /* enum protect_group of the rule, 0 = one of the policy's */
 	int32_t pid;     /* of the session, 0 = a process of the host, -1 = not known */
-	uint32_t count;  /* LATE_MORE */
+	uint32_t count;  /* LATE_MORE, LATE_LACKING */
 	uint32_t path_len;
 	char program[LATE_PROGRAM_MAX]; /* terminated; "" = not known */
 	char path[LIMIT_PATH];          /* path_len bytes of it are sent */
@@ -67,5 +79,9 @@ static inline size_t late_event_size(const struct late_event *e)
 
 /* n: bytes received. Everything but .type is checked. */
 bool late_event_is_valid(const struct late_event *e, size_t n);
+
+/* A valid LATE_LACKING as a sentence; it holds the bytes of the path. */
+#define LATE_LACK_TEXT_MAX (LIMIT_PATH + 256)
+void late_lack_text(const struct late_event *e, char ret[LATE_LACK_TEXT_MAX]);
 
 #endif

@@ -393,6 +393,25 @@ def test_grants_that_are_links(isod, place):
                 assert r.text == 'text\n', (name, r)
 
 
+@pytest.mark.parametrize('how', ['--allow-read', '--allow-write'])
+@pytest.mark.parametrize('name', ['data', 'data/f', 'data/*'])
+def test_links_that_an_agent_left(isod, place, how, name):
+    """Case 130: made in one session, followed by the start of the next one only where that grants nothing."""
+    outside = folder(os.path.join(os.path.dirname(place), 'outside'))
+    fill(outside + '/f')
+    project = folder(os.path.join(place, 'planted'))
+    for target, fine in ((outside, False), ('inside', True)):
+        assert isod.sh(f'mkdir -p inside; echo text >inside/f; ln -sfn {target} data', cwd=project).rc == 0
+        r = isod.sh('cat data/f', options=[how, './' + name], cwd=project)
+        if fine:
+            assert r.text == 'text\n', r
+        elif how == '--allow-write' and '*' not in name:
+            # No more than what the project gives anyway: nothing is mounted.
+            assert r.rc == 1 and r.out == b'' and 'No such file' in r.errors, r
+        else:
+            assert r.rc == 125 and f'a link that leads to {outside}' in r.errors and 'Name that path itself' in r.errors, r
+
+
 def test_the_project_keeps_no_trace_of_odd_names(isod, project):
     before = sorted(os.listdir(project_of(USERS[0])))
     assert isod.run('true', cwd=project).rc == 0

@@ -27,7 +27,8 @@ static void nothing_made_nothing_said(void **state)
 static void paths_are_short_and_escaped(void **state)
 {
 	_cleanup_buffer_ struct buffer out = BUFFER_INIT(1 << 20);
-	static const char text[] = "isod: made during this run, and run later on the host:\n"
+	static const char text[] = "isod: /dev/x\\x07 is missing.\n"
+				   "isod: made during this run, and run later on the host:\n"
 				   "isod:   .envrc\n"
 				   "isod:   .vscode/a\\n\\x1b]0;x\n"
 				   "isod:   .vscodeX\n"
@@ -37,6 +38,7 @@ static void paths_are_short_and_escaped(void **state)
 				   "isod: and 7 more made during this run: see isoctl log 0123456789ab\n";
 	struct made m = MADE_INIT;
 
+	made_add_lacking(&m, "/dev/x\a is missing.", strlen("/dev/x\a is missing."));
 	add(&m, true, "/p/.envrc");
 	add(&m, true, "/p/.vscode");
 	add(&m, true, "/p/.vscode/a\n\033]0;x");

@@ -159,4 +159,6 @@ void plan_case_dump(const struct plan_built *b, struct buffer *ret)
 		buffer_printf(ret, "env %s\n", p->envp[i]);
 	for (size_t i = 0; i < b->notes.count; i++)
 		buffer_printf(ret, "note %s\n", b->notes.items[i]);
+	for (size_t i = 0; i < b->lacking.count; i++)
+		buffer_printf(ret, "lacking %s\n", b->lacking.items[i]);
 }

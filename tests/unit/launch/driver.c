@@ -266,6 +266,8 @@ static void keep_late(struct driver *d, const struct late_event *e, size_t n)
 	assert_true(late_event_is_valid(e, n));
 	if (e->kind == LATE_STATE)
 		snprintf(d->late + len, room, "STATE %u %u\n", e->way, e->reason);
+	else if (e->kind == LATE_LACKING)
+		snprintf(d->late + len, room, "LACKING %u %u %.*s\n", e->reason, e->count, (int)e->path_len, e->path);
 	else if (e->kind == LATE_MORE)
 		snprintf(d->late + len, room, "MORE %u\n", e->count);
 	else

@@ -44,7 +44,7 @@ struct driver {
 	struct error error; /* from REPORT_FAILED */
 	char text[DRIVER_OUTPUT_MAX];
 	/* Every LINK_LATE that came before what driver_link() waited for: "KIND GROUP here|host|unknown PATH\n", or
-	 * "STATE WAY REASON", "MORE COUNT", "LOST". */
+	 * "STATE WAY REASON", "LACKING WHAT COUNT PATH", "MORE COUNT", "LOST". */
 	char late[DRIVER_OUTPUT_MAX];
 
 	struct launch_context context; /* last: what may follow it does not here */

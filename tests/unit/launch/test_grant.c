@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "base/fd.h"
+#include "daemon/wire/late.h"
 #include "tests/unit/launch/driver.h"
 
 #define SHELL(script) ((const char *const[]){ "sh", "-c", "set -e; export LC_ALL=C; " script, NULL })
@@ -199,10 +200,16 @@ static void a_folder_that_cannot_have_a_layer(void **state)
 		assert_int_equal(mkdir(name, 0700), 0);
 		if (degraded)
 			d.plan.flags |= PLAN_DEGRADED;
-		if (degraded)
-			run(&d);
-		else
+		if (!degraded) {
 			fails(&d, "A layer of the session over");
+		} else {
+			char told[128];
+
+			start(&d);
+			snprintf(told, sizeof(told), "LACKING %d 1 %s\n", LATE_LACK_LAYER, d.project);
+			assert_string_equal(d.late, told);
+			driver_done(&d);
+		}
 		remove_layer(&d);
 	}
 }
@@ -262,10 +269,18 @@ static void a_device_for_members_of_its_group(void **state)
 static void what_is_no_device_is_refused(void **state)
 {
 	struct driver d;
+	char told[64];
 
 	driver_init(&d, SHELL("true"));
 	driver_mount(&d, PLAN_MOUNT_DEVICE, 0, "/dev/shm", "/dev/shm");
 	fails(&d, "is not a character device");
+	driver_init(&d, SHELL("test ! -e /dev/isod-absent"));
+	driver_mount(&d, PLAN_MOUNT_DEVICE, 0, "/dev/isod-absent", "/dev/isod-absent");
+	d.plan.flags |= PLAN_DEGRADED;
+	start(&d);
+	snprintf(told, sizeof(told), "LACKING %d 1 /dev/isod-absent\n", LATE_LACK_DEVICE);
+	assert_string_equal(d.late, told);
+	driver_done(&d);
 	mknod("/dev/isod-test-block", S_IFBLK | 0666, makedev(7, 200));
 	driver_init(&d, SHELL("true"));
 	driver_mount(&d, PLAN_MOUNT_DEVICE, 0, "/dev/isod-test-block", "/dev/isod-test-block");

@@ -173,6 +173,24 @@ static void test_late_malformed(void **state)
 		n = late_event_size(&e) - (i == 9);
 		assert_false(late_event_is_valid(&e, n));
 	}
+	/* What a session lacks: with a path or with a number, by its kind. */
+	for (uint32_t lack = 0; lack <= LATE_LACK_END; lack++)
+		for (int with_path = 0; with_path < 2; with_path++) {
+			bool known = lack > 0 && lack < LATE_LACK_END;
+			bool wants_path = lack == LATE_LACK_LAYER || lack == LATE_LACK_DEVICE;
+
+			e = late_event();
+			e.kind = LATE_LACKING;
+			e.reason = lack;
+			e.count = 1;
+			e.path_len = with_path ? e.path_len : 0;
+			assert_int_equal(late_event_is_valid(&e, late_event_size(&e)),
+					 known && wants_path == (with_path == 1));
+			e.count = 0;
+			if (!wants_path)
+				assert_false(late_event_is_valid(&e, late_event_size(&e)));
+		}
+	e = late_event();
 	e.path_len = LIMIT_PATH + 1;
 	assert_false(late_event_is_valid(&e, sizeof(e) + 1));
 	assert_false(late_event_is_valid(&e, 4));

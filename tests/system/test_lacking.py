@@ -1,0 +1,55 @@
+"""What a session does not enforce, where the administrator lets it start nevertheless: said everywhere, once it is so."""
+import json
+import os
+
+from conftest import PINS
+from waiting import wait_for
+
+DEVICES = {'sandbox': {'filesystem': {'devices': ['/dev/dri/isod-no-card'], 'denyRead': ['/proc/version']}}}
+MISSING = '/dev/dri/isod-no-card is missing: it is no character device that the user can reach.'
+RULE = 'The rule for /proc/version is not enforced: /proc, /sys and /dev are the sandbox\'s own.'
+
+
+def options(project, document):
+    path = os.path.join(project, 'lacking.json')
+    with open(path, 'w', encoding='utf-8') as f:
+        json.dump(document, f)
+    os.chmod(path, 0o644)
+    return ['--policy', path]
+
+
+def test_refused_without_the_administrators_word(isod, project):
+    for part in ('devices', 'denyRead'):
+        document = {'sandbox': {'filesystem': {part: DEVICES['sandbox']['filesystem'][part]}}}
+        r = isod.run('true', options=options(project, document), cwd=project)
+        assert r.rc == 125 and ('is not a character device' in r.errors or 'cannot be enforced' in r.errors), r
+
+
+def test_said_everywhere(isod, project):
+    isod.policy({'hosts': PINS, 'degraded': 'allow'})
+    policy = options(project, DEVICES)
+    r = isod.sh('echo ran', options=policy, cwd=project)
+    assert r.rc == 0 and r.out == b'ran\n', r
+    assert f'isod: {MISSING}\n' in r.errors and f'isod: {RULE}\n' in r.errors, r
+    last = isod.last_session()
+    assert sorted(last['lacking']) == [MISSING, RULE], last
+    shown = isod.ctl('show', last['id'])
+    assert f'lacking    {MISSING}\n' in shown.text, shown
+    listed = isod.ctl('sessions', '--all')
+    assert f'{last["id"]}: {MISSING}\n' in listed.text, listed
+    log = isod.audit(last['id'])
+    assert [e['text'] for e in log if e['event'] == 'lacking'] == [MISSING], log
+
+
+def test_said_in_a_terminal(isod, project):
+    isod.policy({'hosts': PINS, 'degraded': 'allow'})
+    r = isod.sh('echo ran', options=['--tty', *options(project, DEVICES)], cwd=project)
+    assert r.rc == 0 and MISSING in r.errors + r.text, r
+
+
+def test_nothing_is_said_where_nothing_lacks(isod, project):
+    isod.policy({'hosts': PINS})
+    r = isod.sh('echo ran', cwd=project)
+    last = isod.last_session()
+    assert last['lacking'] == [] and r.errors.count('isod: ') == r.errors.count('isod: session ') == 1, (last, r)
+    assert 'lacking' not in isod.ctl('show', last['id']).text
