@@ -44,12 +44,12 @@ def table():
         text = f.read()
     rows = re.findall(r'\{ (SECRET|RUNS|EXEMPT)((?: [A-Z_]+)?), (PROTECT_\w+), "([^"]+)" \}', text)
     assert len(rows) == text.count(', "/**/') + text.count(', "~/'), 'a row has another form'
-    names = dict(re.findall(r'\[(PROTECT_\w+)\] = \{ "(\w+)", (?:true|false) \}', text))
+    names = dict(re.findall(r'\[(PROTECT_\w+)\] = \{ "(\w*)", (?:true|false) \}', text))
     off = set(re.findall(r'\[(PROTECT_\w+)\] = \{ "\w+", false \}', text))
     return [(kind, how.strip(), names[group], pattern, group not in off) for kind, how, group, pattern in rows]
 
 
-SWITCHES = sorted({row[2] for row in table()})
+SWITCHES = sorted({row[2] for row in table()} - {''})  # some exemptions have none
 FILE_NAME = re.compile(r'.\.\w+$|config$|gitdir$|commondir$|alternates$|attributes$|config\.worktree$|rc$|Jenkinsfile|_history')
 
 
