@@ -29,7 +29,16 @@ struct wild {
 #define KEY_ANY 512
 #define KEY_COUNT 513
 
+/* Hashes of names: one that is not in it is no name that was put into it. Most names of a tree are seen so to be in no
+ * rule. */
+struct names {
+	uint64_t *bits;
+	uint32_t mask; /* of a number of bits that is a power of two */
+};
+
 struct path_index {
+	struct names ends;        /* last parts of plain paths, and plain last parts of patterns */
+	struct names above;       /* the other parts of plain paths */
 	struct literal *literals; /* by path, class, id */
 	size_t n_literals;
 	struct wild *named; /* by last */
@@ -40,6 +49,38 @@ struct path_index {
 	struct path_work *work;
 	char *text;
 };
+
+/* FNV-1a. */
+static uint32_t hash(const char *name, size_t len)
+{
+	uint32_t h = 2166136261U;
+
+	for (size_t i = 0; i < len; i++)
+		h = (h ^ (unsigned char)name[i]) * 16777619U;
+	return h ^ h >> 15;
+}
+
+/* For at most n names: eight to sixteen bits for each. */
+static int names_new(struct names *names, size_t n)
+{
+	size_t bits = 64;
+
+	while (bits < 8 * n)
+		bits *= 2;
+	names->mask = (uint32_t)(bits - 1);
+	names->bits = calloc(bits / 64, sizeof(*names->bits));
+	return names->bits ? 0 : -ENOMEM;
+}
+
+static void names_add(struct names *names, uint32_t h)
+{
+	names->bits[(h & names->mask) / 64] |= 1ULL << (h & 63);
+}
+
+static bool names_may_have(const struct names *names, uint32_t h)
+{
+	return names->bits[(h & names->mask) / 64] >> (h & 63) & 1;
+}
 
 static bool is_clean(const char *pattern)
 {
@@ -157,6 +198,41 @@ static void add(struct path_index *x, const struct path_index_entry *entry, char
 	w->last_len = strlen(w->last);
 }
 
+static size_t count_parts(const struct path_index *x)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < x->n_literals; i++)
+		for (size_t k = 0; k < x->literals[i].len; k++)
+			n += x->literals[i].path[k] == '/';
+	return n;
+}
+
+/* Neighbours have most of what is above them in common, which is put in once. */
+static int index_names(struct path_index *x)
+{
+	const struct literal *before = NULL;
+
+	if (names_new(&x->ends, x->n_literals + x->n_named) < 0 || names_new(&x->above, count_parts(x)) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < x->n_literals; i++) {
+		const struct literal *l = &x->literals[i];
+		const char *name = l->path + 1, *end;
+
+		for (; *(end = name + strcspn(name, "/")) != '\0'; name = end + 1) {
+			size_t len = (size_t)(end + 1 - l->path);
+
+			if (!before || before->len < len || memcmp(before->path, l->path, len) != 0)
+				names_add(&x->above, hash(name, (size_t)(end - name)));
+		}
+		names_add(&x->ends, hash(name, (size_t)(end - name)));
+		before = l;
+	}
+	for (size_t i = 0; i < x->n_named; i++)
+		names_add(&x->ends, hash(x->named[i].last, x->named[i].last_len));
+	return 0;
+}
+
 int path_index_new(const struct path_index_entry *entries, size_t n, struct path_work *work, struct path_index **ret)
 {
 	size_t bytes = 1;
@@ -186,6 +262,10 @@ int path_index_new(const struct path_index_entry *entries, size_t n, struct path
 	drop_doubles(x);
 	qsort(x->named, x->n_named, sizeof(*x->named), compare_named);
 	index_others(x);
+	if (index_names(x) < 0) {
+		path_index_free(x);
+		return -ENOMEM;
+	}
 	*ret = x;
 	return 0;
 }
@@ -193,6 +273,8 @@ int path_index_new(const struct path_index_entry *entries, size_t n, struct path
 struct path_index *path_index_free(struct path_index *x)
 {
 	if (x) {
+		free(x->ends.bits);
+		free(x->above.bits);
 		free(x->literals);
 		free(x->named);
 		free(x->others);
@@ -233,16 +315,8 @@ static size_t first_named(const struct path_index *x, const char *name, size_t l
 	return low;
 }
 
-/* One leading part of a path: up to end, its last part from name on. */
-struct part {
-	const char *path;
-	const char *name;
-	const char *end;
-	unsigned depth;
-	bool whole;
-};
-
-static void find_other(const struct path_index *x, unsigned key, const struct part *p, path_index_fn *fn, void *context)
+static void find_other(const struct path_index *x, unsigned key, const struct path_part *p, path_index_fn *fn,
+		       void *context)
 {
 	for (size_t i = x->starts[key]; i < x->starts[key + 1] && x->work->done < x->work->bound; i++) {
 		const struct wild *w = &x->others[i];
@@ -256,7 +330,7 @@ static void find_other(const struct path_index *x, unsigned key, const struct pa
 	}
 }
 
-static void find_at(const struct path_index *x, const struct part *p, path_index_fn *fn, void *context)
+static void find_plain(const struct path_index *x, const struct path_part *p, path_index_fn *fn, void *context)
 {
 	size_t len = (size_t)(p->end - p->path), name_len = (size_t)(p->end - p->name);
 
@@ -276,33 +350,48 @@ static void find_at(const struct path_index *x, const struct part *p, path_index
 		if (w->anywhere || path_pattern_match_part_counted(w->pattern, p->path, len, &x->work->done))
 			fn(w->id, p->depth, p->whole, context);
 	}
+}
+
+void path_index_find_part(const struct path_index *x, const struct path_part *p, path_index_fn *fn, void *context)
+{
+	if (names_may_have(&x->ends, p->hash))
+		find_plain(x, p, fn, context);
+	if (x->n_others == 0)
+		return;
 	find_other(x, (unsigned char)p->name[0], p, fn, context);
 	find_other(x, KEY_LAST + (unsigned char)p->end[-1], p, fn, context);
 	find_other(x, KEY_ANY, p, fn, context);
 }
 
-void path_index_find(const struct path_index *x, const char *path, path_index_fn *fn, void *context)
+bool path_index_next(struct path_part *p)
 {
-	struct part p = { .path = path, .end = path };
-
-	while (p.end[0] == '/' && p.end[1] != '\0') {
-		p.name = p.end + 1;
-		p.end = p.name + strcspn(p.name, "/");
-		p.depth++;
-		p.whole = *p.end == '\0';
-		find_at(x, &p, fn, context);
-	}
+	if (p->end[0] != '/' || p->end[1] == '\0')
+		return false;
+	p->name = p->end + 1;
+	p->end = p->name + strcspn(p->name, "/");
+	p->depth++;
+	p->whole = *p->end == '\0';
+	p->hash = hash(p->name, (size_t)(p->end - p->name));
+	return true;
 }
 
-bool path_index_has_below(const struct path_index *x, const char *folder)
+void path_index_find(const struct path_index *x, const char *path, path_index_fn *fn, void *context)
 {
-	size_t len = strlen(folder);
+	struct path_part p = { .path = path, .end = path };
+
+	while (path_index_next(&p))
+		path_index_find_part(x, &p, fn, context);
+}
+
+bool path_index_has_below(const struct path_index *x, const struct path_part *p)
+{
+	size_t len = (size_t)(p->end - p->path);
 	char slash[LIMIT_PATH + 1];
 	size_t i;
 
-	if (len == 1 || len >= LIMIT_PATH)
-		return len == 1 && x->n_literals > 0;
-	memcpy(slash, folder, len);
+	if (len >= LIMIT_PATH || !names_may_have(&x->above, p->hash))
+		return false;
+	memcpy(slash, p->path, len);
 	slash[len] = '/';
 	i = first_literal(x, slash, len + 1);
 	return i < x->n_literals && x->literals[i].len > len && memcmp(x->literals[i].path, slash, len + 1) == 0;

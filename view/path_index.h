@@ -33,7 +33,21 @@ typedef void path_index_fn(uint32_t id, unsigned depth, bool whole, void *contex
 /* For every entry and every leading part of path (clean, absolute, the path itself too) that its pattern matches. */
 void path_index_find(const struct path_index *x, const char *path, path_index_fn *fn, void *context);
 
-/* Some plain path of the index lies below folder. */
-bool path_index_has_below(const struct path_index *x, const char *folder);
+/* One leading part of a path: up to end, its last part from name on. */
+struct path_part {
+	const char *path;
+	const char *name;
+	const char *end;
+	unsigned depth;
+	bool whole;    /* nothing follows */
+	uint32_t hash; /* of the name: by it most of them are seen to be in no entry */
+};
+
+/* From one part to the next, beginning with { .path = path, .end = path }; false: there was none left. */
+bool path_index_next(struct path_part *p);
+/* For every entry whose pattern matches exactly this part. */
+void path_index_find_part(const struct path_index *x, const struct path_part *p, path_index_fn *fn, void *context);
+/* Some plain path of the index lies below it. */
+bool path_index_has_below(const struct path_index *x, const struct path_part *p);
 
 #endif

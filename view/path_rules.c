@@ -244,25 +244,16 @@ static enum rank rank_of(const struct path_rule *rule, bool write)
 	}
 }
 
-struct choice {
-	unsigned depth; /* 0: none */
-	enum rank rank;
-	uint32_t rule;
-};
-
-enum { READ, WRITE, ACCESS_COUNT };
+enum { READ, WRITE };
 
 /* What has been found about one path. */
 struct search {
 	const struct path_rules *rules;
 	enum path_kind kind;
-	unsigned exempt; /* depth of the deepest PATH_EXEMPT */
-	bool granted;    /* some allow holds */
-	struct choice best[ACCESS_COUNT];
-	struct choice protection[ACCESS_COUNT];
+	struct path_found found;
 };
 
-static bool is_better(const struct choice *a, const struct choice *b)
+static bool is_better(const struct path_choice *a, const struct path_choice *b)
 {
 	if (a->depth != b->depth)
 		return a->depth > b->depth;
@@ -282,30 +273,31 @@ static bool is_about_kind(const struct search *s, const struct path_rule *rule, 
 static void weigh(uint32_t id, unsigned depth, bool whole, void *context)
 {
 	struct search *s = context;
+	struct path_found *f = &s->found;
 	const struct path_rule *rule = &s->rules->rules[id];
 	bool protects = rule->flags & PATH_RULE_BUILT_IN && is_denial(rule);
 
 	if (!is_about_kind(s, rule, whole))
 		return;
 	if (rule->effect == PATH_EXEMPT) {
-		s->exempt = depth > s->exempt ? depth : s->exempt;
+		f->exempt = depth > f->exempt ? depth : f->exempt;
 		return;
 	}
-	s->granted |= !is_denial(rule);
-	for (unsigned i = 0; i < ACCESS_COUNT; i++) {
-		const struct choice found = { .depth = depth, .rank = rank_of(rule, i == WRITE), .rule = id };
-		struct choice *best = protects ? &s->protection[i] : &s->best[i];
+	f->granted |= !is_denial(rule);
+	for (unsigned i = READ; i <= WRITE; i++) {
+		const struct path_choice found = { .depth = depth, .rank = rank_of(rule, i == WRITE), .rule = id };
+		struct path_choice *best = protects ? &f->protection[i] : &f->best[i];
 
 		if (found.rank != RANK_NOTHING && is_better(&found, best))
 			*best = found;
 	}
 }
 
-static uint32_t decide(const struct search *s, unsigned i)
+static uint32_t decide(const struct path_found *f, unsigned i)
 {
-	const struct choice *best = &s->best[i], *protection = &s->protection[i];
+	const struct path_choice *best = &f->best[i], *protection = &f->protection[i];
 
-	if (s->granted && protection->depth > s->exempt && is_better(protection, best))
+	if (f->granted && protection->depth > f->exempt && is_better(protection, best))
 		best = protection;
 	return best->depth > 0 ? best->rule : PATH_NO_RULE;
 }
@@ -323,27 +315,65 @@ static enum path_access access_of(const struct path_rules *r, const struct path_
 	return r->rules[v->write_rule].effect == PATH_OVERLAY ? PATH_OVERLAID : PATH_READABLE;
 }
 
-static void find_whole(uint32_t id, unsigned depth, bool whole, void *context)
+static void note(uint32_t id, unsigned depth, bool whole, void *context)
 {
-	bool *found = context;
+	*(bool *)context = true;
+}
 
-	*found |= whole;
+/* s: what all that is above the part says. */
+static void decide_part(struct search *s, const struct path_part *part, struct path_verdict *ret)
+{
+	const struct path_rules *r = s->rules;
+
+	*ret = (struct path_verdict){ .read_rule = PATH_NO_RULE, .write_rule = PATH_NO_RULE };
+	if (part->depth > 0)
+		path_index_find_part(r->all, part, weigh, s);
+	if (path_rules_is_spent(r))
+		return;
+	ret->read_rule = decide(&s->found, READ);
+	ret->write_rule = decide(&s->found, WRITE);
+	ret->access = access_of(r, ret);
+	if (part->depth == 0)
+		return;
+	ret->keep = path_index_has_below(r->denied, part);
+	if (!ret->keep)
+		path_index_find_part(r->leading, part, note, &ret->keep);
 }
 
 void path_rules_decide(const struct path_rules *r, const char *path, enum path_kind kind, struct path_verdict *ret)
 {
 	struct search s = { .rules = r, .kind = kind };
+	struct path_part part = { .path = path, .end = path };
 
-	*ret = (struct path_verdict){ .read_rule = PATH_NO_RULE, .write_rule = PATH_NO_RULE };
-	path_index_find(r->all, path, weigh, &s);
-	if (path_rules_is_spent(r))
+	while (path_index_next(&part) && !part.whole)
+		path_index_find_part(r->all, &part, weigh, &s);
+	decide_part(&s, &part, ret);
+}
+
+void path_rules_enter(const struct path_rules *r, const char *folder, struct path_folder *ret)
+{
+	struct search s = { .rules = r, .kind = PATH_ANY };
+	struct path_part part = { .path = folder, .end = folder };
+
+	while (path_index_next(&part)) {
+		part.whole = false;
+		path_index_find_part(r->all, &part, weigh, &s);
+	}
+	*ret = (struct path_folder){ .found = s.found, .len = (size_t)(part.end - folder), .depth = part.depth };
+}
+
+void path_rules_decide_in(const struct path_rules *r, const struct path_folder *folder, const char *path,
+			  enum path_kind kind, struct path_verdict *ret)
+{
+	struct search s = { .rules = r, .kind = kind, .found = folder->found };
+	struct path_part part = { .path = path, .end = path + folder->len, .depth = folder->depth };
+
+	/* Its rules do not hold above the file, either. */
+	if (kind == PATH_FILE_WITHOUT_TOKEN || !path_index_next(&part)) {
+		path_rules_decide(r, path, kind, ret);
 		return;
-	ret->read_rule = decide(&s, READ);
-	ret->write_rule = decide(&s, WRITE);
-	ret->access = access_of(r, ret);
-	ret->keep = path[1] != '\0' && path_index_has_below(r->denied, path);
-	if (!ret->keep)
-		path_index_find(r->leading, path, find_whole, &ret->keep);
+	}
+	decide_part(&s, &part, ret);
 }
 
 static int compare_holdings(const void *a, const void *b)
@@ -386,8 +416,8 @@ size_t path_rules_holding(const struct path_rules *r, const char *path, enum pat
 			continue;
 		ret[n] = (struct path_holding){ .rule = (uint32_t)i, .depth = depth };
 		ret[n].strength = rule->effect == PATH_EXEMPT ? RANK_PROTECTION : read > write ? read : write;
-		ret[n++].set_aside =
-			rule->flags & PATH_RULE_BUILT_IN && is_denial(rule) && (!s.granted || depth <= s.exempt);
+		ret[n++].set_aside = rule->flags & PATH_RULE_BUILT_IN && is_denial(rule) &&
+				     (!s.found.granted || depth <= s.found.exempt);
 	}
 	qsort(ret, n, sizeof(*ret), compare_holdings);
 	return n;

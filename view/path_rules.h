@@ -99,6 +99,30 @@ unsigned path_rules_depth(const struct path_rules *r, size_t i, const char *path
 /* path: clean, absolute. No allocation; microseconds with 10,000 literal rules and 100 patterns. */
 void path_rules_decide(const struct path_rules *r, const char *path, enum path_kind kind, struct path_verdict *ret);
 
+/* What the rules say of all names in a folder: asked once, so that each name costs a fraction. */
+struct path_choice {
+	unsigned depth; /* 0: none */
+	unsigned rank;
+	uint32_t rule;
+};
+
+struct path_found {
+	unsigned exempt; /* depth of the deepest PATH_EXEMPT */
+	bool granted;    /* some allow holds */
+	struct path_choice best[2], protection[2];
+};
+
+struct path_folder {
+	struct path_found found;
+	size_t len; /* of the path, that of "/" being 0 */
+	unsigned depth;
+};
+
+void path_rules_enter(const struct path_rules *r, const char *folder, struct path_folder *ret);
+/* path_rules_decide() of a path in that folder: the folder's, a slash and one name. */
+void path_rules_decide_in(const struct path_rules *r, const struct path_folder *folder, const char *path,
+			  enum path_kind kind, struct path_verdict *ret);
+
 /* For people: one rule that holds for a path. */
 struct path_holding {
 	uint32_t rule;

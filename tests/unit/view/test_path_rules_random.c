@@ -82,6 +82,18 @@ static void explain(const struct round *r, uint64_t seed, const char *path, enum
 		 ought->write_rule, ought->keep);
 }
 
+static void decide_in_folder(const struct path_rules *fast, const char *path, enum path_kind kind,
+			     struct path_verdict *ret)
+{
+	const char *slash = strrchr(path, '/');
+	struct path_folder folder;
+	char above[128];
+
+	snprintf(above, sizeof(above), "%.*s", slash == path ? 1 : (int)(slash - path), path);
+	path_rules_enter(fast, above, &folder);
+	path_rules_decide_in(fast, &folder, path, kind, ret);
+}
+
 static void one_round(uint64_t seed)
 {
 	_cleanup_path_rules_ struct path_rules *fast = NULL;
@@ -99,6 +111,10 @@ static void one_round(uint64_t seed)
 		random_text(path, sizeof(path), names, ARRAY_SIZE(names), 6);
 		path_rules_decide(fast, path, kind, &is);
 		slow_decide(r.rules, r.n, path, kind, &ought);
+		if (is.access != ought.access || is.read_rule != ought.read_rule || is.write_rule != ought.write_rule ||
+		    is.keep != ought.keep)
+			explain(&r, seed, path, kind, &is, &ought);
+		decide_in_folder(fast, path, kind, &is);
 		if (is.access != ought.access || is.read_rule != ought.read_rule || is.write_rule != ought.write_rule ||
 		    is.keep != ought.keep)
 			explain(&r, seed, path, kind, &is, &ought);
