@@ -2,6 +2,9 @@
 # `./setup test`: sourced by setup. Every stage must pass; the last line is the summary of the whole-system tests.
 # Stages can be named to run only those: ./setup test unit system
 all_stages="unit clang asan-unit style tidy cppcheck asan-system system"
+# The late guard in a virtual machine: minutes without KVM, and a kernel from the distribution. Only where it is named.
+named_stages="vm"
+packages_vm="qemu-system-x86 cpio kmod xz-utils"
 
 wanted() { [ ${#stages[@]} -eq 0 ] || [[ " ${stages[*]} " == *" $1 "* ]]; }
 
@@ -97,6 +100,8 @@ pytest_system() { # BUILD
 
 test_asan_system() { build_asan && sanitized pytest_system "$build-asan"; }
 
+test_vm() { build_gcc && "$top/tests/vm/run.sh" "$build"; }
+
 # Not in a log: who waits for it sees it run, and its summary is the last line.
 test_system() {
 	[ ${#failed[@]} -eq 0 ] || printf 'failed before the system tests: %s\n' "${failed[*]}"
@@ -110,7 +115,7 @@ cmd_test() {
 	stages=("$@")
 	failed=()
 	for s; do
-		[[ " $all_stages " == *" $s "* ]] || die "there is no stage \"$s\": $all_stages"
+		[[ " $all_stages $named_stages " == *" $s "* ]] || die "there is no stage \"$s\": $all_stages; by name alone: $named_stages"
 	done
 	# shellcheck disable=SC2046
 	install_packages build $(packages_build "$(manager)")
@@ -124,6 +129,11 @@ cmd_test() {
 	for s in $all_stages; do
 		[ "$s" = system ] || stage "$s" "test_${s//-/_}"
 	done
+	if [[ " ${stages[*]} " == *" vm "* ]]; then
+		# shellcheck disable=SC2086
+		install_packages vm $packages_vm
+		stage vm test_vm
+	fi
 	if wanted system; then
 		test_system || failed+=(system)
 	fi
