@@ -22,6 +22,7 @@
 #include "daemon/linux/launch_late_report.h"
 #include "daemon/linux/launch_late_task.h"
 #include "daemon/linux/launch_spawn.h"
+#include "daemon/linux/launch_target.h"
 #include "daemon/linux/launch_watch.h"
 #include "view/path_token.h"
 
@@ -214,11 +215,9 @@ int launch_late_begin(struct launch *l, struct error *e)
 	return launch_late_report_state(&late->report, late->way, late->reason);
 }
 
-/* The path as the view shows it; of a file that was removed meanwhile the one that it had. */
+/* The path as the view shows it; of a file that was removed meanwhile the one that it had, with a suffix. */
 static bool path_of(const struct launch_late *late, int fd, char path[LIMIT_PATH])
 {
-	const size_t suffix = sizeof(DELETED) - 1;
-	struct stat st;
 	char name[16];
 	ssize_t n;
 
@@ -227,8 +226,6 @@ static bool path_of(const struct launch_late *late, int fd, char path[LIMIT_PATH
 	if (n <= 0 || n == LIMIT_PATH || path[0] != '/')
 		return false;
 	path[n] = '\0';
-	if ((size_t)n > suffix && strcmp(path + n - suffix, DELETED) == 0 && fstat(fd, &st) == 0 && st.st_nlink == 0)
-		path[(size_t)n - suffix] = '\0';
 	return true;
 }
 
@@ -246,7 +243,7 @@ static bool holds_token(int fd)
 
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return true;
-	n = read(fd, head, sizeof(head));
+	n = pread(fd, head, sizeof(head), 0);
 	return n < 0 || path_token_found(head, (size_t)n, st.st_size <= n);
 }
 
@@ -259,16 +256,34 @@ static void decide(const struct launch_late *late, const char *path, int fd, str
 		path_rules_decide(late->rules, path, PATH_FILE_WITHOUT_TOKEN, ret);
 }
 
-/* What has no path that can be judged is refused. */
-static uint32_t judge(struct launch_late *late, const struct fanotify_event_metadata *event, int *ret)
+/* A name may end like the kernel's suffix, and a removed file have other names: both are asked about. path becomes the
+ * one that is denied. */
+static bool is_denied(const struct launch_late *late, char *path, int fd, struct path_verdict *ret)
 {
+	size_t len = strlen(path), suffix = sizeof(DELETED) - 1;
+
+	decide(late, path, fd, ret);
+	if (ret->access == PATH_DENIED || len <= suffix || strcmp(path + len - suffix, DELETED) != 0)
+		return ret->access == PATH_DENIED;
+	path[len - suffix] = '\0';
+	decide(late, path, fd, ret);
+	return ret->access == PATH_DENIED;
+}
+
+/*
+ * What has no path that can be judged is refused. That is also what the host moves out of the granted folder while it
+ * is opened, or while somebody is in it: the kernel then names the place where it is on the host, about which the rules
+ * say nothing.
+ */
+static uint32_t judge(const struct launch *l, const struct fanotify_event_metadata *event, int *ret)
+{
+	struct launch_late *late = l->late;
 	struct path_verdict verdict;
 	char path[LIMIT_PATH];
 
-	if (!path_of(late, event->fd, path))
+	if (!path_of(late, event->fd, path) || !launch_target_is_granted(l, path))
 		return FAN_DENY;
-	decide(late, path, event->fd, &verdict);
-	if (verdict.access != PATH_DENIED)
+	if (!is_denied(late, path, event->fd, &verdict))
 		return FAN_ALLOW;
 	/* Who only writes reads nothing: an archive that is unpacked inside may hold such a file. */
 	if (launch_late_task_only_writes(event->pid))
@@ -278,29 +293,29 @@ static uint32_t judge(struct launch_late *late, const struct fanotify_event_meta
 	return FAN_DENY;
 }
 
-static int answer(struct launch_late *late, const struct fanotify_event_metadata *event)
+static int answer(const struct launch *l, const struct fanotify_event_metadata *event)
 {
 	struct fanotify_response response = { .fd = event->fd };
 	int r = 0;
 
 	if (event->fd < 0)
 		return 0;
-	response.response = judge(late, event, &r);
-	if (write(late->opens, &response, sizeof(response)) < 0 && r == 0 && errno != ENOENT)
+	response.response = judge(l, event, &r);
+	if (write(l->late->opens, &response, sizeof(response)) < 0 && r == 0 && errno != ENOENT)
 		r = -errno;
 	fd_close(event->fd);
 	return r;
 }
 
-static int answer_some(struct launch_late *late)
+static int answer_some(const struct launch *l)
 {
 	struct fanotify_event_metadata events[TURN_MAX];
-	ssize_t n = read(late->opens, events, sizeof(events));
+	ssize_t n = read(l->late->opens, events, sizeof(events));
 	int r = 0;
 
 	/* An error other than "nothing there" is about one file that could not be opened for us: it was refused. */
 	for (const struct fanotify_event_metadata *e = events; n > 0 && FAN_EVENT_OK(e, n); e = FAN_EVENT_NEXT(e, n)) {
-		int result = answer(late, e);
+		int result = answer(l, e);
 
 		r = r < 0 ? r : result;
 	}
@@ -333,7 +348,7 @@ int launch_late_serve(struct launch *l)
 	if (late->watch)
 		r = launch_watch_serve(late->watch);
 	if (late->opens >= 0) {
-		int result = answer_some(late);
+		int result = answer_some(l);
 
 		r = r < 0 ? r : result;
 	}

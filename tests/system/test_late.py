@@ -105,6 +105,38 @@ def test_cover_detached_by_the_host(isod, project):
     session.end()
 
 
+def test_folder_moved_out_by_the_host(session, project):
+    """Who is in it stays in it, but there no rule of the project's says what is secret: nothing of it can be opened."""
+    as_user('mkdir sub; echo PLAIN > sub/plain', project)
+    assert 'PLAIN' in session.do('cd sub; cat plain')
+    out = project + '-out'
+    as_user(f'mv sub {out}; echo SECRET > {out}/.env', project)
+    try:
+        answer = session.do('cat .env plain; cat < .env; (. ./.env)')
+        assert 'SECRET' not in answer and 'PLAIN' not in answer, answer
+    finally:
+        as_user(f'mv {out} back', project)
+    answer = session.do('cat .env; cat plain')
+    assert 'SECRET' not in answer and 'PLAIN' in answer, answer
+    session.end()
+
+
+def test_removed_secret_that_has_another_name(session, project):
+    """An editor's backup is a second link; the kernel says " (deleted)" after the first name, which is none of the file's."""
+    as_user('echo SECRET > .env; ln .env .env.orig; echo PLAIN > "notes (deleted)"; echo SECRET > ".env (deleted)"', project)
+    answer = session.do("python3 -c 'import os; f = os.open(\".env\", os.O_PATH); os.unlink(\".env\"); "
+                        "print(open(f\"/proc/self/fd/{f}\").read())'; cat notes*")
+    assert 'SECRET' not in answer and 'PermissionError' in answer and 'PLAIN' in answer, answer
+    session.end()
+
+
+def test_what_is_no_regular_file_keeps_nobody_waiting(session):
+    """A pipe that nobody writes to yet: pid 1, who answers opens, must not open it itself and wait."""
+    answer = session.do('mkfifo pipe .env; (cat pipe; cat .env) & echo through > pipe; echo secret > .env; wait; echo > f; cat f; echo on')
+    assert 'through' in answer and 'on\n' in answer, answer
+    session.end()
+
+
 def test_secret_renamed_inside_is_told(isod, session, project):
     """This cannot be refused here: it is in the log at once."""
     as_user('echo SECRET > .env', project)
