@@ -19,6 +19,8 @@ struct path_rules {
 	char *text;                 /* of both */
 	uint32_t *wild;             /* the rules whose patterns are not plain paths */
 	size_t n_wild;
+	uint32_t *wide; /* those among them that exempt all below a folder, or nothing there */
+	size_t n_wide;
 	struct path_work *work; /* of its own memory: counted by those, too, who may not change the rules */
 };
 
@@ -126,13 +128,23 @@ static int index_above(struct path_rules *r)
 	return e < 0 ? e : path_index_new(parts, a.n_parts, r->work, &r->leading);
 }
 
+static bool is_wide(const struct path_rule *rule)
+{
+	static const char end[] = "/**/*";
+	size_t len = strlen(rule->pattern);
+
+	return rule->effect == PATH_EXEMPT && len >= sizeof(end) &&
+	       strcmp(rule->pattern + len - (sizeof(end) - 1), end) == 0;
+}
+
 static int index_rules(struct path_rules *r)
 {
 	_cleanup_free_ struct path_index_entry *entries = calloc(r->n + 1, sizeof(*entries));
 	int e;
 
 	r->wild = calloc(r->n + 1, sizeof(*r->wild));
-	if (!entries || !r->wild)
+	r->wide = calloc(r->n + 1, sizeof(*r->wide));
+	if (!entries || !r->wild || !r->wide)
 		return -ENOMEM;
 	for (size_t i = 0; i < r->n; i++) {
 		entries[i] = (struct path_index_entry){
@@ -140,8 +152,11 @@ static int index_rules(struct path_rules *r)
 			.id = (uint32_t)i,
 			.class = r->rules[i].effect << 16 | r->rules[i].flags,
 		};
-		if (!path_pattern_is_literal(r->rules[i].pattern))
-			r->wild[r->n_wild++] = (uint32_t)i;
+		if (path_pattern_is_literal(r->rules[i].pattern))
+			continue;
+		r->wild[r->n_wild++] = (uint32_t)i;
+		if (is_wide(&r->rules[i]))
+			r->wide[r->n_wide++] = (uint32_t)i;
 	}
 	e = path_index_new(entries, r->n, r->work, &r->all);
 	return e < 0 ? e : index_above(r);
@@ -183,6 +198,7 @@ struct path_rules *path_rules_free(struct path_rules *r)
 		path_index_free(r->leading);
 		free(r->text);
 		free(r->wild);
+		free(r->wide);
 		free(r->work);
 	}
 	free(r);
@@ -423,21 +439,14 @@ size_t path_rules_holding(const struct path_rules *r, const char *path, enum pat
 	return n;
 }
 
-/* An exempt that ends so holds for all below a folder, or for nothing there. */
 static bool is_exempt_below(const struct path_rules *r, const char *folder)
 {
-	static const char all[] = "/**/*";
 	char below[LIMIT_PATH + 2];
 
 	snprintf(below, sizeof(below), "%s/x", folder[1] ? folder : "");
-	for (size_t i = 0; i < r->n_wild; i++) {
-		const struct path_rule *rule = &r->rules[r->wild[i]];
-		size_t len = strlen(rule->pattern);
-
-		if (rule->effect == PATH_EXEMPT && len > strlen(all) &&
-		    strcmp(rule->pattern + len - strlen(all), all) == 0 && path_pattern_match(rule->pattern, below))
+	for (size_t i = 0; i < r->n_wide; i++)
+		if (path_pattern_match(r->rules[r->wide[i]].pattern, below))
 			return true;
-	}
 	return false;
 }
 

@@ -36,7 +36,8 @@ struct launch_watch {
 
 /* What has happened to one name. */
 struct change {
-	int folder; /* index */
+	int folder;                      /* index */
+	const struct path_folder *rules; /* of that folder, where many names of it are looked at; else NULL */
 	const char *name;
 	bool is_folder;
 	bool gone;     /* removed, or moved away */
@@ -161,7 +162,10 @@ static int handle(struct launch_watch *w, struct change *c)
 
 	if (n <= 0 || (size_t)n >= sizeof(path))
 		return 0;
-	path_rules_decide(w->rules, path, c->is_folder ? PATH_FOLDER : PATH_FILE, &v);
+	if (c->rules)
+		path_rules_decide_in(w->rules, c->rules, path, c->is_folder ? PATH_FOLDER : PATH_FILE, &v);
+	else
+		path_rules_decide(w->rules, path, c->is_folder ? PATH_FOLDER : PATH_FILE, &v);
 	if (c->gone) {
 		launch_late_report_forget(w->report, LATE_STATE, path);
 		if (c->is_folder)
@@ -194,16 +198,22 @@ static int look(struct launch_watch *w, int index, bool known, pid_t pid)
 {
 	int fd = open(w->folders.items[index].path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	_cleanup_closedir_ DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	struct path_folder rules;
 	int r = 0;
 
 	if (!dir) {
 		fd_close(fd);
 		return 0;
 	}
+	path_rules_enter(w->rules, w->folders.items[index].path, &rules);
 	for (struct dirent *d; r == 0 && w->names > 0 && (d = readdir(dir));) {
-		struct change c = {
-			.folder = index, .name = d->d_name, .appeared = true, .found = true, .known = known, .pid = pid
-		};
+		struct change c = { .folder = index,
+				    .rules = &rules,
+				    .name = d->d_name,
+				    .appeared = true,
+				    .found = true,
+				    .known = known,
+				    .pid = pid };
 
 		if (strcmp(d->d_name, ".") == 0 || strcmp(d->d_name, "..") == 0)
 			continue;
