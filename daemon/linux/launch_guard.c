@@ -24,6 +24,7 @@ struct launch_guard {
 	uint32_t key;
 	unsigned unguarded; /* rules that deny */
 	bool secrets;       /* all rules about secrets are guarded but those that look into a file */
+	bool locks;         /* all that deny writing are */
 	int *fds;           /* of the places; those of anchors stay open, they keep the address good */
 	struct late_place *places;
 	size_t n_places;
@@ -134,11 +135,15 @@ static int compile(struct launch *l, struct launch_guard *g)
 	if (r < 0)
 		return r;
 	g->unguarded = (unsigned)r;
-	g->secrets = true;
-	for (uint32_t i = 0; i < l->plan.n_rules; i++)
-		if (l->plan.rules[i].effect == PATH_DENY_READ && g->states[i] == LATE_UNGUARDED &&
-		    !(l->plan.rules[i].flags & PATH_RULE_IF_TOKEN))
+	g->secrets = g->locks = true;
+	for (uint32_t i = 0; i < l->plan.n_rules; i++) {
+		if (g->states[i] != LATE_UNGUARDED)
+			continue;
+		if (l->plan.rules[i].effect == PATH_DENY_READ && !(l->plan.rules[i].flags & PATH_RULE_IF_TOKEN))
 			g->secrets = false;
+		if (l->plan.rules[i].effect == PATH_DENY_WRITE)
+			g->locks = false;
+	}
 	return 0;
 }
 
@@ -191,6 +196,7 @@ int launch_guard_prepare(struct launch *l, struct error *e)
 	if (r == 0) {
 		l->guard = g;
 		l->late_guard = g->secrets;
+		l->lock_guard = g->locks;
 		return 0;
 	}
 	give_up(g);

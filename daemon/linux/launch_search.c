@@ -35,40 +35,57 @@ struct folder {
 	char path[];
 };
 
-struct search {
-	struct launch *l;
+struct queue {
 	struct folder *first;
 	struct folder **last;
+};
+
+struct search {
+	struct launch *l;
+	struct queue writable; /* before the others: what must be locked lies there */
+	struct queue others;
 	size_t n_entries;
 	size_t n_made;
 	size_t limit;
-	bool full;         /* a bound was reached */
-	size_t folder_len; /* of the folder that is read, as the beginning of path */
+	bool full;                 /* as many entries as may be were looked at */
+	struct path_folder folder; /* the one that is read; its path is the beginning of path */
+	bool is_store;             /* of git's contents */
 	char path[LIMIT_PATH];
 	char buffer[ENTRIES_SIZE] __attribute__((aligned(8)));
 };
+
+static bool is_writable(enum path_access access)
+{
+	return access == PATH_WRITABLE || access == PATH_OVERLAID;
+}
 
 static int add_folder(struct search *s, const char *path, enum path_access access, bool by_link)
 {
 	size_t size = strlen(path) + 1;
 	struct folder *f = malloc(sizeof(*f) + size);
+	struct queue *q;
 
 	if (!f)
 		return -ENOMEM;
 	*f = (struct folder){ .access = access, .by_link = by_link };
 	memcpy(f->path, path, size);
-	*s->last = f;
-	s->last = &f->next;
+	q = is_writable(access) ? &s->writable : &s->others;
+	*q->last = f;
+	q->last = &f->next;
 	return 0;
 }
 
+/* NULL: there is none. */
 static struct folder *take_folder(struct search *s)
 {
-	struct folder *f = s->first;
+	struct queue *q = s->writable.first ? &s->writable : &s->others;
+	struct folder *f = q->first;
 
-	s->first = f->next;
-	if (!s->first)
-		s->last = &s->first;
+	if (!f)
+		return NULL;
+	q->first = f->next;
+	if (!q->first)
+		q->last = &q->first;
 	return f;
 }
 
@@ -87,11 +104,6 @@ static int kind_of(const struct search *s, const char *path, enum path_kind *ret
 	return 0;
 }
 
-static bool is_writable(enum path_access access)
-{
-	return access == PATH_WRITABLE || access == PATH_OVERLAID;
-}
-
 /* What is to be done to a thing in surroundings of that access; -1 = nothing. */
 static int protection_of(const struct path_verdict *v, enum path_access around)
 {
@@ -105,7 +117,15 @@ static int protection_of(const struct path_verdict *v, enum path_access around)
 	return v->keep ? LAUNCH_LOCK : -1;
 }
 
-static int protect(struct search *s, const char *path, int how, struct error *e)
+static void pass_over(struct search *s, enum path_access around)
+{
+	if (is_writable(around))
+		s->l->n_not_kept++;
+	else
+		s->l->n_not_searched++;
+}
+
+static int protect(struct search *s, const char *path, int how, enum path_access around, struct error *e)
 {
 	struct launch *l = s->l;
 	const struct launch_target *t = how < 0 ? NULL : launch_target_at(l, path);
@@ -114,18 +134,16 @@ static int protect(struct search *s, const char *path, int how, struct error *e)
 	if (how < 0 || (t && (t->mount->type == PLAN_COVER || t->mount->type == PLAN_LOCK)))
 		return 0;
 	if (s->n_made++ >= LIMIT_COVERS) {
-		s->full = true;
+		pass_over(s, around);
 		return 0;
 	}
 	return launch_protect_path(l, path, (enum launch_protection)how, e);
 }
 
 /* Git's store of contents: many files, whose names say nothing. What it says of other stores is in "info". */
-static bool is_object(const struct folder *f, const char *name)
+static bool is_store(const struct folder *f)
 {
-	const char *git = strstr(f->path, "/.git/"), *last = strrchr(f->path, '/');
-
-	return git && strcmp(last, "/objects") == 0 && strcmp(name, "info") != 0;
+	return strstr(f->path, "/.git/") && strcmp(strrchr(f->path, '/'), "/objects") == 0;
 }
 
 static enum path_kind kind_of_type(unsigned type)
@@ -149,7 +167,7 @@ static int look_at_entry(struct search *s, const struct folder *f, unsigned type
 	int how, r;
 
 	/* Whether the rules care at all is asked before anything is opened. */
-	path_rules_decide(s->l->rules, s->path, kind, &v);
+	path_rules_decide_in(s->l->rules, &s->folder, s->path, kind, &v);
 	how = protection_of(&v, f->access);
 	if (how < 0 && kind == PATH_FILE && type != DT_LNK && type != DT_UNKNOWN)
 		return 0;
@@ -170,7 +188,7 @@ static int look_at_entry(struct search *s, const struct folder *f, unsigned type
 		path_rules_decide(s->l->rules, s->path, kind, &v);
 		how = protection_of(&v, f->access);
 	}
-	r = protect(s, s->path, how, e);
+	r = protect(s, s->path, how, f->access, e);
 	if (r < 0 || kind != PATH_FOLDER || v.access == PATH_DENIED || !path_rules_concern_below(s->l->rules, s->path))
 		return r;
 	if (type == DT_LNK && (f->by_link || how < 0))
@@ -198,10 +216,10 @@ static bool append_name(struct search *s, const char *name)
 {
 	size_t n = strlen(name);
 
-	if (s->folder_len + 1 + n >= sizeof(s->path))
+	if (s->folder.len + 1 + n >= sizeof(s->path))
 		return false;
-	s->path[s->folder_len] = '/';
-	memcpy(s->path + s->folder_len + 1, name, n + 1);
+	s->path[s->folder.len] = '/';
+	memcpy(s->path + s->folder.len + 1, name, n + 1);
 	return true;
 }
 
@@ -217,7 +235,7 @@ static int look_at(struct search *s, const struct folder *f, const char *name, u
 	/* Longer than what any call takes; reached by relative names only. */
 	if (!append_name(s, name))
 		return skip(s, f->path, ENAMETOOLONG, e);
-	if (is_object(f, name))
+	if (s->is_store && strcmp(name, "info") != 0)
 		return 0;
 	return look_at_entry(s, f, type, e);
 }
@@ -248,8 +266,9 @@ static int read_folder(struct search *s, const struct folder *f, struct error *e
 		return 0;
 	if (fd < 0)
 		return skip(s, f->path, -fd, e);
-	s->folder_len = f->path[1] ? strlen(f->path) : 0;
-	memcpy(s->path, f->path, s->folder_len);
+	path_rules_enter(s->l->rules, f->path, &s->folder);
+	s->is_store = is_store(f);
+	memcpy(s->path, f->path, s->folder.len);
 	while (r == 0 && !s->full && (n = syscall(SYS_getdents64, fd, s->buffer, sizeof(s->buffer))) > 0)
 		for (long at = 0; at < n && r == 0 && !s->full;) {
 			const struct entry *entry = (const struct entry *)(s->buffer + at);
@@ -277,7 +296,7 @@ static int add_grant(struct search *s, const struct launch_target *t, struct err
 
 	path_rules_decide(s->l->rules, t->path, t->tree->is_dir ? PATH_FOLDER : PATH_FILE, &v);
 	if (v.access == PATH_DENIED || (v.access == PATH_READABLE && is_writable(around))) {
-		r = protect(s, t->path, protection_of(&v, around), e);
+		r = protect(s, t->path, protection_of(&v, around), around, e);
 		if (r < 0 || v.access == PATH_DENIED)
 			return r;
 	}
@@ -304,19 +323,17 @@ static int add_grants(struct search *s, bool project, struct error *e)
 static int search_all(struct search *s, struct error *e)
 {
 	int r = add_grants(s, true, e);
+	struct folder *f;
 
 	if (r == 0)
 		r = add_grants(s, false, e);
-	while (s->first && r == 0 && !s->full) {
-		_cleanup_free_ struct folder *f = take_folder(s);
-
-		r = read_folder(s, f, e);
-	}
-	/* The one in which it ended. */
-	s->l->n_not_searched += s->full;
-	while (s->first) {
-		free(take_folder(s));
-		s->l->n_not_searched++;
+	while ((f = take_folder(s))) {
+		if (r == 0 && !s->full)
+			r = read_folder(s, f, e);
+		/* The one in which it ended, too. */
+		if (s->full)
+			pass_over(s, f->access);
+		free(f);
 	}
 	return r;
 }
@@ -324,7 +341,7 @@ static int search_all(struct search *s, struct error *e)
 static int too_many(struct error *e)
 {
 	return launch_step_fail(
-		e, E2BIG, "Deny whole folders instead of single files, allow less, or leave process.nesting off.",
+		e, E2BIG, "Remove files, deny whole folders instead of single files, or allow less.",
 		"More than %d files, or %d that the rules protect, are granted: they cannot all be found.",
 		LIMIT_SEARCH, LIMIT_COVERS);
 }
@@ -339,12 +356,15 @@ int launch_search(struct launch *l, struct error *e)
 	if (!l->rules)
 		return 0;
 	*s = (struct search){ .l = l };
-	s->limit = l->late_guard ? LIMIT_SEARCH_GUARDED : LIMIT_SEARCH;
-	s->last = &s->first;
+	s->limit = l->late_guard && l->lock_guard ? LIMIT_SEARCH_GUARDED : LIMIT_SEARCH;
+	s->writable.last = &s->writable.first;
+	s->others.last = &s->others.first;
 	r = search_all(s, e);
-	if (r < 0 || !s->full || !must_see_all(l))
+	if (r < 0 || l->plan.flags & PLAN_DEGRADED)
 		return r;
-	return too_many(e);
+	if (l->n_not_kept > 0 && !(l->late_guard && l->lock_guard))
+		return too_many(e);
+	return l->n_not_searched > 0 && must_see_all(l) ? too_many(e) : 0;
 }
 
 int launch_search_check(struct launch *l, struct error *e)

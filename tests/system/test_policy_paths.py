@@ -88,7 +88,8 @@ def test_says_what_happens_inside(isod, place):
 
 @pytest.mark.parametrize('path,read,write', [
     ('.', True, True), ('new/file', True, True), ('.git/hooks/new', True, False), ('sub/.env', False, False),
-    ('/etc/hostname', True, False), ('/usr/bin/env', True, False), ('/tmp/x', False, False), ('/nowhere/x', False, False),
+    ('/etc/hostname', True, False),
+    ('/etc/shadow', False, False), ('/etc/wireguard/wg0.conf', False, False), ('/etc/ssh/ssh_host_new_key', False, False), ('/usr/bin/env', True, False), ('/tmp/x', False, False), ('/nowhere/x', False, False),
     ('~/.ssh/id_ed25519', False, False), ('~/.bashrc', False, False), ('~/.cache/pip/x', True, True), ('/', False, False)])
 def test_paths_that_need_not_exist(isod, place, path, read, write):
     assert ask(isod, place, path, '--read') == read
@@ -198,4 +199,4 @@ def test_patterns_that_would_take_minutes(isod):
         assert reply['error'] == 'org.isod.LimitExceeded' and 'take too long' in reply['parameters']['message'], reply
         reply = link.call('org.isod.PolicyTest', {'policies': easy, 'cwd': '/srv', 'path': deep})
         assert reply['error'] == 'org.isod.LimitExceeded' and 'take too long' in reply['parameters']['message'], reply
-        assert link.call('org.isod.PolicyTest', {'policies': easy, 'cwd': '/srv', 'path': '/srv/x'})['parameters']['write']
+        assert link.call('org.isod.PolicyTest', {'policies': easy, 'cwd': '/srv', 'path': '/srv/y'})['parameters']['write']

@@ -197,19 +197,45 @@ def test_a_grant_through_another_users_link(isod, project, root_dir):
     assert isod.sh(f'cat {link}/f', cwd=project).text == 'content of f\n'
 
 
-def test_many_secrets(isod, project):
-    """More than what can be covered: opens are refused later, and with nesting, where they would not be, nothing starts."""
-    for i in range(5000):
-        if i % 100 == 0:
-            os.makedirs(os.path.join(project, f's/{i // 100}'))
-        write(os.path.join(project, f's/{i // 100}/{i}.secret'), 's\n')
+def many(project, n):
+    for i in range(n):
+        if i % 1000 == 0:
+            os.makedirs(os.path.join(project, f's/{i // 1000}'))
+        write(os.path.join(project, f's/{i // 1000}/{i}.secret'), 's\n')
     own(project)
-    rules = {'filesystem': {'denyRead': ['**/*.secret']}}
+
+
+def test_many_secrets(isod, project):
+    """More than what can be covered: where the session cannot write, opens are refused later, and with nesting, where they
+    would not be, nothing starts."""
+    many(project, 17000)
+    s = os.path.join(project, 's')
+    rules = {'filesystem': {'denyRead': ['**/*.secret'], 'allowRead': [s]}}
     isod.policy({'sandbox': rules})
-    r = isod.sh('cat $(find s -name "*.secret") 2>/dev/null | wc -l', cwd=project)
-    assert r.text.split() == ['0'], r
+    r = isod.sh('find s -name "*.secret" | wc -l; cat $(find s -name "*.secret") 2>/dev/null | wc -l', cwd=project)
+    assert r.text.split() == ['17000', '0'], r
     isod.policy({'sandbox': rules, **NESTING})
     r = isod.sh('echo started', cwd=project)
-    assert r.rc == 125 and '4096' in r.errors and r.text == '', r
+    assert r.rc == 125 and '16384' in r.errors and r.text == '', r
     isod.policy({'sandbox': {'filesystem': {'denyRead': ['**/*.secret', './s']}}, **NESTING})
     assert isod.sh('! ls s 2>/dev/null && echo started', cwd=project).text == 'started\n'
+
+
+@pytest.mark.parametrize('n, starts', [(4200, True), (17000, False)])
+def test_files_of_one_session_take_nothing_from_the_next(isod, project, n, starts):
+    """A program makes as many names as can be covered, so that in the next session nothing is left for the others."""
+    for path in ('.git/hooks', '.git/objects', '.git/refs', 'sub/.vscode'):
+        os.makedirs(os.path.join(project, path))
+    for path in ('.git/config', '.git/HEAD', 'sub/.vscode/settings.json', 'sub/.env'):
+        write(os.path.join(project, path), 'as it was\n')
+    own(project)
+    r = isod.sh(f'for i in $(seq {n}); do : > k$i.pem; done', cwd=project)
+    assert r.rc == 0, r
+    r = isod.sh('echo evil >> .git/config; echo evil > .git/hooks/pre-commit; echo evil > sub/.vscode/settings.json; '
+                'mv sub/.env sub/e; cat sub/e; echo started', cwd=project)
+    assert r.text == ('started\n' if starts else ''), r
+    assert starts or (r.rc == 125 and 'cannot all be found' in r.errors), r
+    for path in ('.git/config', 'sub/.vscode/settings.json', 'sub/.env'):
+        with open(os.path.join(project, path), encoding='ascii') as f:
+            assert f.read() == 'as it was\n'
+    assert os.listdir(os.path.join(project, '.git/hooks')) == []
