@@ -14,7 +14,7 @@ ALLOW = ['--allow-domain', 'ok.example']
 
 @pytest.fixture
 def ca(web, project):
-    path = os.path.join(project, 'ca.pem')
+    path = os.path.join(project, 'ca.crt')
     with open(web.ca, encoding='ascii') as f, open(path, 'w', encoding='ascii') as g:
         g.write(f.read())
     os.chmod(path, 0o644)
