@@ -101,8 +101,9 @@ static int check_denial(const struct plan_input *in, struct plan_built *b, const
 			e, ERROR_POLICY, EOPNOTSUPP, NULL, "Take the rule out.",
 			"The rule for %s cannot be enforced: every sandbox has a /proc, /sys and /dev of its own.",
 			pattern);
-	if (!string_list_printf(
-		    &b->lacking, "The rule for %s is not enforced: /proc, /sys and /dev are the sandbox's own.", pattern))
+	if (!string_list_printf(&b->lacking,
+				"The rule for %s is not enforced: /proc, /sys and /dev are the sandbox's own.",
+				pattern))
 		return no_memory(e);
 	return 0;
 }
@@ -135,13 +136,11 @@ static int check(const struct plan_input *in, struct plan_built *b, const struct
 static int expand(const struct plan_input *in, const struct view_links *links, struct plan_built *b,
 		  struct plan_rules *ret, struct error *e)
 {
+	size_t bytes = 0;
 	int r = policy_rules_build(in->policy, ret->home, ret->project, &b->rules, e);
 
 	if (r < 0)
 		return error_set(e, ERROR_INTERNAL, -r, "plan", NULL, "The rules of the policy cannot be laid out.");
-	if (b->rules.n > LIMIT_PLAN_RULES)
-		return error_set(e, ERROR_LIMIT, E2BIG, "filesystem rules", NULL,
-				 "There are more than %d rules for paths.", LIMIT_PLAN_RULES);
 	b->plan_rules = calloc(b->rules.n + 1, sizeof(*b->plan_rules));
 	if (!b->plan_rules)
 		return no_memory(e);
@@ -151,6 +150,11 @@ static int expand(const struct plan_input *in, const struct view_links *links, s
 		if (r < 0)
 			return error_set(e, ERROR_POLICY, -r, b->rules.sources[i].text, NULL,
 					 "The path of the rule cannot be followed: %s.", strerror(-r));
+		bytes += strlen(b->plan_rules[i].pattern) + 1;
+		if (bytes > LIMIT_PLAN)
+			return error_set(e, ERROR_LIMIT, E2BIG, "filesystem rules", NULL,
+					 "What the links of the rules for paths lead to is longer than %u bytes.",
+					 LIMIT_PLAN);
 	}
 	b->plan.rules = ret->rules = b->plan_rules;
 	b->plan.n_rules = (uint32_t)b->rules.n;

@@ -71,31 +71,6 @@ static int add(struct view_links *l, const char *path, const char *content)
 	return 0;
 }
 
-static bool leads_to(const char *link, const char *path)
-{
-	size_t n = strlen(link);
-
-	return strncmp(path, link, n) == 0 && (path[n] == '/' || path[n] == '\0');
-}
-
-int view_links_build(const struct view_probe *probe, const struct json_objects *links, const char *cwd,
-		     struct view_links *ret)
-{
-	const struct schema_link *given = links->items;
-	int r = 0;
-
-	ret->items = calloc(VIEW_PROBE_ROOTS + links->count, sizeof(*ret->items));
-	if (!ret->items)
-		return -ENOMEM;
-	for (int i = 0; i < VIEW_PROBE_ROOTS && r == 0; i++)
-		if (probe->roots[i].exists && probe->roots[i].link[0] != '\0')
-			r = add(ret, probe->roots[i].path, probe->roots[i].link);
-	for (size_t i = 0; i < links->count && r == 0; i++)
-		if (!leads_to(given[i].path, cwd))
-			r = add(ret, given[i].path, given[i].target);
-	return r;
-}
-
 static const struct view_link *find(const struct view_links *l, const char *pattern)
 {
 	for (size_t i = 0; i < l->count; i++) {
@@ -130,6 +105,47 @@ int view_links_resolve(const struct view_links *l, const char *pattern, struct s
 	}
 	*ret = string_list_add(into, at);
 	return *ret ? 0 : -ENOMEM;
+}
+
+/* A link to a link leads where that one leads, so that no rule has to go the whole way. One that ends nowhere stays as
+ * it is: the rules on it are refused. */
+static int join(struct view_links *l)
+{
+	for (size_t i = 0; i < l->count; i++) {
+		const char *end;
+		int r = view_links_resolve(l, l->items[i].target, &l->texts, &end);
+
+		if (r == -ENOMEM)
+			return r;
+		if (r == 0)
+			l->items[i].target = end;
+	}
+	return 0;
+}
+
+static bool leads_to(const char *link, const char *path)
+{
+	size_t n = strlen(link);
+
+	return strncmp(path, link, n) == 0 && (path[n] == '/' || path[n] == '\0');
+}
+
+int view_links_build(const struct view_probe *probe, const struct json_objects *links, const char *cwd,
+		     struct view_links *ret)
+{
+	const struct schema_link *given = links->items;
+	int r = 0;
+
+	ret->items = calloc(VIEW_PROBE_ROOTS + links->count, sizeof(*ret->items));
+	if (!ret->items)
+		return -ENOMEM;
+	for (int i = 0; i < VIEW_PROBE_ROOTS && r == 0; i++)
+		if (probe->roots[i].exists && probe->roots[i].link[0] != '\0')
+			r = add(ret, probe->roots[i].path, probe->roots[i].link);
+	for (size_t i = 0; i < links->count && r == 0; i++)
+		if (!leads_to(given[i].path, cwd))
+			r = add(ret, given[i].path, given[i].target);
+	return r < 0 ? r : join(ret);
 }
 
 int view_links_resolve_path(const struct view_links *l, const char *path, struct string_list *into, const char **ret)

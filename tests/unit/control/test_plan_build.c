@@ -264,6 +264,26 @@ static void test_links_are_not_kept(void **state)
 	assert_int_equal(counts[0], counts[1]);
 }
 
+static void test_links_to_long_paths_are_bounded(void **state)
+{
+	_cleanup_plan_built_ struct plan_built built = PLAN_BUILT_INIT;
+	_cleanup_buffer_ struct buffer policy = BUFFER_INIT(1 << 20);
+	struct error e = ERROR_INIT;
+	char target[LIMIT_PATH - 100];
+	struct plan_case t = { ALICE, .cwd = "/srv/p", .links = { { "/a", target } } };
+
+	for (size_t i = 0; i < sizeof(target); i++)
+		target[i] = i % 100 == 0 ? '/' : 't';
+	target[sizeof(target) - 1] = '\0';
+	assert_int_equal(buffer_append_string(&policy, "{\"sandbox\":{\"filesystem\":{\"denyRead\":[\"/x\""), 0);
+	for (int i = 0; i < 2000; i++)
+		assert_int_equal(buffer_printf(&policy, ",\"/a/%d\"", i), 0);
+	assert_int_equal(buffer_append(&policy, "]}}}", 5), 0);
+	t.policy = policy.data;
+	assert_int_equal(plan_case_build(&t, &built, &e), -E2BIG);
+	assert_non_null(strstr(e.message, "links"));
+}
+
 static void test_refused(void **state)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
@@ -298,6 +318,7 @@ int main(void)
 		cmocka_unit_test(test_plans_can_be_decoded),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_links_are_not_kept),
+		cmocka_unit_test(test_links_to_long_paths_are_bounded),
 		cmocka_unit_test(test_arguments_that_linux_does_not_take),
 	};
 
