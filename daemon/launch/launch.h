@@ -51,14 +51,6 @@ struct launch_target {
 	struct launch_tree *tree;
 };
 
-/* A mount of the view that shows files of the user's: a grant, a part of one that is locked, what the host has mounted
- * below. Made by the step "granted mounts"; what only covers is not among them. */
-struct launch_grant {
-	char *path; /* its mount point in the view; open it with launch_caller_open() */
-	uint64_t mount_id;
-	bool read_only;
-};
-
 /* Mounts that belong to the session alone: only in these may mount points be created. Kept open until the view is
  * complete, because those that are read-only become so last. */
 struct launch_own {
@@ -108,8 +100,6 @@ struct launch {
 	size_t n_locked;
 	size_t n_not_searched;
 	size_t n_not_kept; /* the same where the program can write */
-	struct launch_grant *grants;
-	size_t n_grants;
 	uint64_t *special_devices; /* st_dev of the special filesystems that belong in the view */
 	size_t n_special_devices;
 	int pty_slave;

@@ -17,7 +17,6 @@
 #include "daemon/launch/launch_report.h"
 #include "daemon/launch/launch_step.h"
 #include "daemon/linux/launch_cover.h"
-#include "daemon/linux/launch_grant.h"
 #include "daemon/linux/launch_guard.h"
 #include "daemon/linux/launch_landlock.h"
 #include "daemon/linux/launch_late.h"
@@ -141,7 +140,6 @@ static const struct launch_step steps[] = {
 	{ "pivot root", launch_view_pivot },
 	{ "foreign file systems", launch_view_foreign },
 	{ "read-only view", launch_view_seal },
-	{ "granted mounts", launch_grant_collect },
 	{ "host name", launch_view_hostname },
 	{ "terminal", launch_pty_make },
 	{ "Landlock rules", launch_landlock_prepare },

@@ -21,6 +21,8 @@
 #include "daemon/linux/launch_late_mounts.h"
 #include "daemon/linux/launch_late_report.h"
 #include "daemon/linux/launch_late_task.h"
+#include "daemon/linux/launch_mountinfo.h"
+#include "daemon/linux/launch_place.h"
 #include "daemon/linux/launch_spawn.h"
 #include "daemon/linux/launch_target.h"
 #include "daemon/linux/launch_watch.h"
@@ -35,6 +37,7 @@ struct launch_late {
 	int proc_fds; /* /proc/self/fd */
 	uint32_t way; /* enum late_way, and why not better */
 	uint32_t reason;
+	unsigned n_concerned; /* mounts of grants that a rule may be about */
 	struct path_rules *rules;
 	struct launch_watch *watch;
 	struct launch_late_report report;
@@ -48,31 +51,35 @@ static bool has_rules(const struct plan *plan)
 	return false;
 }
 
-/* The kernel counts groups by user: the caller's count, so that nobody can use up what others need. */
-static int as_caller(const struct launch_context *c, int (*make)(void))
+static int raise_capabilities(void)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct caps[_LINUX_CAPABILITY_U32S_3];
-	int r, made;
 
-	if (setresuid((uid_t)-1, c->uid, (uid_t)-1) < 0)
-		return -errno;
-	/* What the change took out of the effective set is still permitted. */
 	if (syscall(SYS_capget, &header, caps) < 0)
 		return -errno;
 	for (size_t i = 0; i < ARRAY_SIZE(caps); i++)
 		caps[i].effective = caps[i].permitted;
-	if (syscall(SYS_capset, &header, caps) < 0)
+	return syscall(SYS_capset, &header, caps) < 0 ? -errno : 0;
+}
+
+/* The kernel counts groups by user: the caller's count, so that nobody can use up what others need. -ENOTRECOVERABLE:
+ * root's ids are not back, and nothing must go on. */
+static int as_caller(const struct launch_context *c, int (*make)(void))
+{
+	int r;
+
+	if (setresuid((uid_t)-1, c->uid, (uid_t)-1) < 0)
 		return -errno;
-	made = make();
-	if (setresuid((uid_t)-1, 0, (uid_t)-1) < 0)
-		return -errno;
-	r = launch_spawn_tie_again();
-	if (r < 0) {
-		fd_close(made);
-		return r;
+	/* What the change took out of the effective set is still permitted. */
+	r = raise_capabilities();
+	if (r == 0)
+		r = make();
+	if (setresuid((uid_t)-1, 0, (uid_t)-1) < 0 || launch_spawn_tie_again() < 0) {
+		fd_close(r);
+		return -ENOTRECOVERABLE;
 	}
-	return made;
+	return r;
 }
 
 static int make_opens(void)
@@ -84,28 +91,47 @@ static int make_opens(void)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Of a folder on NFS root is nobody, but the caller may read it. */
-static int mark_mount(void *data, const char *point)
+static bool is_concerned(const struct launch *l, const struct launch_mountinfo *m)
 {
-	const unsigned flags = FAN_MARK_ADD | FAN_MARK_MOUNT | FAN_MARK_DONT_FOLLOW;
-	struct launch *l = data;
-	struct launch_late *late = l->late;
+	return m->device != l->covers_device && launch_target_is_granted(l, m->path) &&
+	       launch_late_mounts_concern(&l->plan, m->path);
+}
+
+static int count_mount(struct launch *l, const struct launch_mountinfo_list *list, const struct launch_mountinfo *m,
+		       struct error *e)
+{
+	l->late->n_concerned += is_concerned(l, m);
+	return 0;
+}
+
+/* By what is open, not by path: the host may rename folders on the way, and a mount without its mark would go
+ * unguarded. Of a folder on NFS root is nobody, but the caller may read it. */
+static int mark(struct launch *l, int place)
+{
+	char path[32];
 	int r;
 
-	if (fanotify_mark(late->opens, flags, FAN_OPEN_PERM, AT_FDCWD, point) == 0)
+	snprintf(path, sizeof(path), "self/fd/%d", place);
+	if (fanotify_mark(l->late->opens, FAN_MARK_ADD | FAN_MARK_MOUNT, FAN_OPEN_PERM, l->proc_fd, path) == 0)
 		return 0;
 	if (errno != EACCES)
 		return -errno;
 	setfsuid(l->context->uid);
-	r = fanotify_mark(late->opens, flags, FAN_OPEN_PERM, AT_FDCWD, point) < 0 ? -errno : 0;
+	r = fanotify_mark(l->late->opens, FAN_MARK_ADD | FAN_MARK_MOUNT, FAN_OPEN_PERM, l->proc_fd, path) < 0 ? -errno
+													      : 0;
 	setfsuid(0);
-	return r;
+	return setfsuid((uid_t)-1) == 0 ? r : -ENOTRECOVERABLE;
 }
 
-static int count_mount(void *data, const char *point)
+static int mark_mount(struct launch *l, const struct launch_mountinfo_list *list, const struct launch_mountinfo *m,
+		      struct error *e)
 {
-	++*(unsigned *)data;
-	return 0;
+	_cleanup_close_ int place = is_concerned(l, m) ? launch_mountinfo_open(l, list, m) : -ENOENT;
+
+	/* Nobody gets there; or it is a cover in which mounts lie. */
+	if (place == -ENOENT || (place >= 0 && launch_place_is_own(l, place)))
+		return 0;
+	return place < 0 ? place : mark(l, place);
 }
 
 static uint32_t reason_of(int err)
@@ -121,29 +147,37 @@ static uint32_t reason_of(int err)
 	}
 }
 
-static int open_questions(struct launch *l)
+static int mark_all(struct launch *l, struct error *e)
 {
 	struct launch_late *late = l->late;
-	unsigned concerned = 0;
-	int r = launch_late_mounts_each(l->proc_fd, &l->plan, count_mount, &concerned);
+	int r = as_caller(l->context, make_opens);
+
+	if (r < 0)
+		return r;
+	late->opens = r;
+	r = launch_mountinfo_each(l, mark_mount, e);
+	if (r < 0)
+		return r;
+	late->proc_fds = open("/proc/self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return late->proc_fds < 0 ? -errno : 0;
+}
+
+static int open_questions(struct launch *l, struct error *e)
+{
+	struct launch_late *late = l->late;
+	struct error why = ERROR_INIT;
+	int r = launch_mountinfo_each(l, count_mount, e);
 
 	if (r < 0)
 		return r;
 	late->way = LATE_WAY_NO_NEED;
-	if (concerned == 0)
+	if (late->n_concerned == 0)
 		return 0;
 	late->way = l->guard ? LATE_WAY_KERNEL : LATE_WAY_NONE;
 	if (launch_guard_is_whole(l))
 		return 0;
 	/* The rest that the kernel's guard has no form for. */
-	late->opens = as_caller(l->context, make_opens);
-	r = late->opens;
-	if (r >= 0)
-		r = launch_late_mounts_each(l->proc_fd, &l->plan, mark_mount, l);
-	if (r >= 0) {
-		late->proc_fds = open("/proc/self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC);
-		r = late->proc_fds < 0 ? -errno : 0;
-	}
+	r = mark_all(l, &why);
 	if (r < 0) {
 		late->opens = fd_close(late->opens);
 		late->reason = reason_of(r);
@@ -152,6 +186,11 @@ static int open_questions(struct launch *l)
 	} else if (!l->guard) {
 		late->way = LATE_WAY_FANOTIFY;
 		l->late_guard = true;
+	}
+	/* Not for want of something in the kernel: somebody works against it. */
+	if (r == -EAGAIN || r == -ENOTRECOVERABLE) {
+		*e = why;
+		return r;
 	}
 	return 0;
 }
@@ -191,7 +230,7 @@ int launch_late_open(struct launch *l, struct error *e)
 	launch_late_report_init(&late->report, l->link_fd);
 	r = path_rules_new(l->plan.rules, l->plan.n_rules, &late->rules);
 	if (r == 0)
-		r = open_questions(l);
+		r = open_questions(l, e);
 	if (r == 0)
 		r = require(l, e);
 	if (r < 0)
@@ -200,7 +239,7 @@ int launch_late_open(struct launch *l, struct error *e)
 	r = as_caller(l->context, launch_watch_group);
 	if (r >= 0)
 		r = launch_watch_new(r, &l->plan, late->rules, &late->report, &late->watch);
-	return r == -ENOMEM ? r : 0;
+	return r == -ENOMEM || r == -ENOTRECOVERABLE ? r : 0;
 }
 
 int launch_late_begin(struct launch *l, struct error *e)

@@ -42,35 +42,36 @@ static bool is_own_device(const struct launch *l, uint64_t device)
 	return false;
 }
 
-static int cover(struct launch *l, const char *path, struct error *e)
+static int cover(struct launch *l, int place, const char *path, struct error *e)
 {
 	struct launch_mount_tmpfs empty = { .mode = 0, .attributes = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID };
-	_cleanup_close_ int place = launch_sys_openat2(l->root_fd, path, O_PATH | O_NOFOLLOW | O_CLOEXEC,
-						       RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS);
 	_cleanup_close_ int mount = -1;
 	struct stat st;
-	int r;
 
-	if (place < 0)
-		return launch_step_fail(e, -place, NULL, "%s is a file system of the kernel and cannot be covered: %s.",
-					path, strerror(-place));
 	if (fstat(place, &st) < 0)
 		return -errno;
 	if (!S_ISDIR(st.st_mode))
 		return error_set(e, ERROR_REFUSED, EPERM, NULL, "Deny that path, or allow less around it.",
 				 "%s is a mounted file of the kernel, which a sandbox must not share.", path);
 	mount = launch_mount_tmpfs(&empty);
-	if (mount < 0)
-		return mount;
-	r = launch_sys_move_mount(mount, place);
-	return r;
+	return mount < 0 ? mount : launch_sys_move_mount(mount, place);
 }
 
-static int check_mount(struct launch *l, const struct launch_mountinfo *m, struct error *e)
+static int check_mount(struct launch *l, const struct launch_mountinfo_list *list, const struct launch_mountinfo *m,
+		       struct error *e)
 {
+	_cleanup_close_ int place = -1;
+
 	if (!launch_source_is_special_type(m->type) || is_own_device(l, m->device))
 		return 0;
-	return cover(l, m->path, e);
+	place = launch_mountinfo_open(l, list, m);
+	/* Under a cover already. */
+	if (place == -ENOENT)
+		return 0;
+	if (place < 0 && place != -EAGAIN)
+		return launch_step_fail(e, -place, NULL, "%s is a file system of the kernel and cannot be covered: %s.",
+					m->path, strerror(-place));
+	return place < 0 ? place : cover(l, place, m->path, e);
 }
 
 int launch_view_foreign(struct launch *l, struct error *e)

@@ -125,7 +125,7 @@ void driver_init(struct driver *d, const char *const *argv)
 	driver_mount(d, PLAN_MOUNT_SCRATCH, 0, NULL, "/tmp")->mode = 01777;
 	driver_mount(d, PLAN_MOUNT_SCRATCH, PLAN_OWNED, NULL, "/home/u")->mode = 0700;
 	driver_mount(d, PLAN_MOUNT_SCRATCH, 0, NULL, "/var/tmp")->mode = 01777;
-	driver_mount(d, PLAN_MOUNT_BIND, PLAN_PROJECT, d->project, d->project);
+	driver_mount(d, PLAN_MOUNT_BIND, PLAN_PROJECT | PLAN_GRANT, d->project, d->project);
 }
 
 static int sealed_plan(struct driver *d)

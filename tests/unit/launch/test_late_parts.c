@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -16,6 +17,7 @@
 #include "daemon/linux/launch_late_mounts.h"
 #include "daemon/linux/launch_late_report.h"
 #include "daemon/linux/launch_late_task.h"
+#include "daemon/linux/launch_target.h"
 #include "daemon/linux/launch_watch.h"
 #include "daemon/wire/link_wire.h"
 
@@ -79,16 +81,32 @@ static void granted_is_what_lies_below_a_grant(void **state)
 	const struct plan_mount mounts[] = {
 		{ .type = PLAN_MOUNT_BIND, .flags = PLAN_READ_ONLY, .target = "/usr" },
 		{ .type = PLAN_MOUNT_BIND, .flags = PLAN_GRANT, .target = "/home/u/p" },
+		{ .type = PLAN_COVER, .target = "/home/u/p/secret" },
+		{ .type = PLAN_MOUNT_TMPFS, .target = "/home/u/p/tmp" },
 		{ .type = PLAN_MOUNT_MATCHES, .flags = PLAN_GRANT, .source = "/srv/*/data", .target = "/srv" },
 	};
-	const struct plan plan = { .mounts = mounts, .n_mounts = ARRAY_SIZE(mounts) };
+	struct launch_tree trees[] = { { .attached = true },
+				       { .attached = true },
+				       { .attached = true },
+				       { .attached = true },
+				       { .attached = true } };
+	struct launch_match match = { .path = (char *)"/srv/a/data", .mount = 4, .tree = { .attached = true } };
+	struct launch l = LAUNCH_INIT;
 
-	assert_true(launch_late_mounts_granted(&plan, "/home/u/p"));
-	assert_true(launch_late_mounts_granted(&plan, "/home/u/p/.git"));
-	assert_true(launch_late_mounts_granted(&plan, "/srv/a/data"));
-	assert_false(launch_late_mounts_granted(&plan, "/home/u/pp"));
-	assert_false(launch_late_mounts_granted(&plan, "/usr"));
-	assert_false(launch_late_mounts_granted(&plan, "/srv/a"));
+	l.plan = (struct plan){ .mounts = mounts, .n_mounts = ARRAY_SIZE(mounts) };
+	l.trees = trees;
+	l.matches = &match;
+	l.n_matches = 1;
+	assert_int_equal(launch_target_index(&l), 0);
+	assert_true(launch_target_is_granted(&l, "/home/u/p"));
+	assert_true(launch_target_is_granted(&l, "/home/u/p/.git"));
+	assert_true(launch_target_is_granted(&l, "/home/u/p/secret"));
+	assert_true(launch_target_is_granted(&l, "/srv/a/data"));
+	assert_false(launch_target_is_granted(&l, "/home/u/p/tmp"));
+	assert_false(launch_target_is_granted(&l, "/home/u/pp"));
+	assert_false(launch_target_is_granted(&l, "/usr"));
+	assert_false(launch_target_is_granted(&l, "/srv/a"));
+	free(l.targets);
 }
 
 static struct launch_late_report report;
