@@ -82,7 +82,7 @@ static int write_paths(struct json_writer *w, const char *key, const struct opti
 		_cleanup_free_ char *path = NULL;
 		int r = run_policy_path(list->items[i], cwd, &path, e);
 
-		if (r < 0)
+		if (!path) /* where r < 0 */
 			return r;
 		json_write_bytes(w, path, strlen(path));
 	}
