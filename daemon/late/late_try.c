@@ -146,7 +146,7 @@ int late_try(const struct late_loaded *loaded, struct error *e)
 	r = dir < 0 ? -errno : prepare(dir, loaded, &record);
 	if (r == 0 && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, link) < 0)
 		r = -errno;
-	if (r < 0)
+	if (r != 0)
 		return error_set(e, ERROR_SANDBOX_UNAVAILABLE, -r, "late guard", "",
 				 "The programs of the late guard cannot be tried: %s.", strerror(-r));
 	pid = launch_sys_clone3(CLONE_NEWPID);
