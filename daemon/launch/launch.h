@@ -90,6 +90,8 @@ struct launch {
 	struct launch_own *own;
 	size_t n_own;
 	size_t own_room;
+	int *held; /* O_PATH: grants that the late guard must ask about, and mounts made over parts of them */
+	size_t n_held;
 	int covers_fd;          /* what covers are copied from, while the view is built */
 	uint64_t covers_device; /* st_dev of a cover */
 	bool late_guard; /* by a step before "protected files": denied names are refused at each open, whatever is here

@@ -115,5 +115,7 @@ int launch_cover_lock(struct launch *l, int place, bool read_only, uint64_t *ret
 		r = is_read_only(tree);
 	if (r == 0)
 		r = launch_sys_move_mount(tree, place);
+	if (r == 0)
+		r = launch_place_hold(l, tree);
 	return r < 0 || !own ? r : launch_place_own(l, tree, read_only);
 }

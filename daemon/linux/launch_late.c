@@ -155,7 +155,12 @@ static int mark_all(struct launch *l, struct error *e)
 	if (r < 0)
 		return r;
 	late->opens = r;
-	r = launch_mountinfo_each(l, mark_mount, e);
+	r = 0;
+	for (size_t i = 0; i < l->n_held && r == 0; i++)
+		r = mark(l, l->held[i]);
+	/* What is not our own: what the host has mounted below a grant, and copies of it in what was locked. */
+	if (r == 0)
+		r = launch_mountinfo_each(l, mark_mount, e);
 	if (r < 0)
 		return r;
 	late->proc_fds = open("/proc/self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -216,13 +221,11 @@ static int require(struct launch *l, struct error *e)
 				why[late->reason]);
 }
 
-int launch_late_open(struct launch *l, struct error *e)
+static int open_guard(struct launch *l, struct error *e)
 {
 	struct launch_late *late;
 	int r;
 
-	if (!has_rules(&l->plan))
-		return 0;
 	late = l->late = calloc(1, sizeof(*late));
 	if (!late)
 		return -ENOMEM;
@@ -240,6 +243,14 @@ int launch_late_open(struct launch *l, struct error *e)
 	if (r >= 0)
 		r = launch_watch_new(r, &l->plan, late->rules, &late->report, &late->watch);
 	return r == -ENOMEM || r == -ENOTRECOVERABLE ? r : 0;
+}
+
+int launch_late_open(struct launch *l, struct error *e)
+{
+	int r = has_rules(&l->plan) ? open_guard(l, e) : 0;
+
+	launch_place_release(l);
+	return r;
 }
 
 int launch_late_begin(struct launch *l, struct error *e)

@@ -25,6 +25,34 @@ int launch_place_mount_id(int fd, uint64_t *ret)
 	return 0;
 }
 
+int launch_place_hold(struct launch *l, int mount)
+{
+	int fd = fcntl(mount, F_DUPFD_CLOEXEC, 3);
+	int *held = l->held;
+
+	if (fd < 0)
+		return -errno;
+	/* Room for a power of two. */
+	if ((l->n_held & (l->n_held - 1)) == 0)
+		held = reallocarray(l->held, l->n_held ? 2 * l->n_held : 1, sizeof(*held));
+	if (!held) {
+		fd_close(fd);
+		return -ENOMEM;
+	}
+	l->held = held;
+	l->held[l->n_held++] = fd;
+	return 0;
+}
+
+void launch_place_release(struct launch *l)
+{
+	for (size_t i = 0; i < l->n_held; i++)
+		fd_close(l->held[i]);
+	free(l->held);
+	l->held = NULL;
+	l->n_held = 0;
+}
+
 int launch_place_own(struct launch *l, int fd, bool read_only)
 {
 	struct launch_own own = { .fd = fcntl(fd, F_DUPFD_CLOEXEC, 3), .read_only = read_only };

@@ -18,6 +18,11 @@ int launch_place_parent(struct launch *l, const char *target, const char **ret_n
 /* The id of the mount that fd lies in, unique while it is mounted. 0 or -errno. */
 int launch_place_mount_id(int fd, uint64_t *ret);
 
+/* Holds the mount open until the late guard has marked it: by its path it need not be found then, since the host may
+ * rename what lies above it, or move it out of the grant and back. 0 or -errno. */
+int launch_place_hold(struct launch *l, int mount);
+void launch_place_release(struct launch *l);
+
 /* True where fd lies in a mount of the session's own. */
 bool launch_place_is_own(const struct launch *l, int fd);
 

@@ -90,6 +90,8 @@ int launch_protect_put_back(struct launch *l, struct launch_deeper *d, struct er
 		if (place < 0)
 			return place;
 		r = launch_sys_move_mount(d->mounts[i].fd, place);
+		if (r == 0 && t->mount->flags & PLAN_GRANT)
+			r = launch_place_hold(l, d->mounts[i].fd);
 		if (r < 0)
 			return protect_error(e, t->path, r);
 	}

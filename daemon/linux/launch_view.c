@@ -13,6 +13,7 @@
 #include "base/fd.h"
 #include "daemon/launch/launch_step.h"
 #include "daemon/linux/launch_etc.h"
+#include "daemon/linux/launch_late_mounts.h"
 #include "daemon/linux/launch_mount.h"
 #include "daemon/linux/launch_place.h"
 #include "daemon/linux/launch_protect.h"
@@ -200,6 +201,14 @@ static int make_link(struct launch *l, const struct plan_mount *m, struct launch
 	return 0;
 }
 
+/* A grant that may have to be asked about. */
+static int hold(struct launch *l, const struct plan_mount *m, const char *path, int mount)
+{
+	if (mount < 0 || !(m->flags & PLAN_GRANT) || !launch_late_mounts_concern(&l->plan, path))
+		return 0;
+	return launch_place_hold(l, mount);
+}
+
 /* In the order of their paths: parents first. What the plan has mounted below one of them stays on top. */
 static int mount_matches(struct launch *l, const struct plan_mount *m, struct launch_tree *t, struct error *e)
 {
@@ -215,6 +224,8 @@ static int mount_matches(struct launch *l, const struct plan_mount *m, struct la
 			r = attach_at(l, match->path, match->tree.fd, match->tree.is_dir, e);
 		if (r == 0)
 			r = launch_protect_put_back(l, &deeper, e);
+		if (r == 0)
+			r = hold(l, m, match->path, match->tree.fd);
 		launch_protect_deeper_done(&deeper);
 		if (r < 0)
 			return r;
@@ -258,6 +269,8 @@ int launch_view_mounts(struct launch *l, struct error *e)
 		const struct plan_mount *m = &l->plan.mounts[i];
 		int r = kinds[m->type](l, m, &l->trees[i], e);
 
+		if (r == 0 && !l->trees[i].absent)
+			r = hold(l, m, m->target, l->trees[i].fd);
 		if (r < 0)
 			return launch_step_fail(e, -r, NULL, "%s cannot be made in the view: %s.", m->target,
 						strerror(-r));
