@@ -67,7 +67,7 @@ test_clang() { build_variant "$build-clang" clang; }
 # the va_list of one for that of another. The checks and the reason for each exclusion are in .clang-tidy.
 test_tidy() {
 	configure_variant "$build-clang" clang || return
-	git -C "$top" ls-files '*.c' ':!tests' ':!bench' | sed "s|^|$top/|" |
+	git -C "$top" ls-files '*.c' ':!tests' ':!bench' ':!*.bpf.c' | sed "s|^|$top/|" |
 		xargs -P "$(nproc)" -n 1 clang-tidy -p "$build-clang" --quiet --warnings-as-errors='*'
 }
 
@@ -81,7 +81,7 @@ test_cppcheck() {
 	# shellcheck disable=SC2046
 	cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr --error-exitcode=1 -j "$(nproc)" \
 		--suppressions-list="$top/tests/style/cppcheck.suppressions" -I "$top" -I "$build" -I "$build/cppcheck" -D_GNU_SOURCE -D__x86_64__ \
-		-D__linux__ $(git -C "$top" ls-files '*.c' ':!tests' ':!bench' | sed "s|^|$top/|")
+		-D__linux__ $(git -C "$top" ls-files '*.c' ':!tests' ':!bench' ':!*.bpf.c' | sed "s|^|$top/|")
 }
 
 test_style() { build_gcc && /usr/bin/python3 "$top/tests/style/check.py" "$top" "$build"; }
