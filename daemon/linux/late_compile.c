@@ -221,7 +221,7 @@ static struct kind kind_of(const struct path_rule *rule)
 
 	switch (rule->effect) {
 	case PATH_DENY_READ:
-		kind.ops = built_in ? SECRET : SECRET | CHANGING | making;
+		kind.ops = built_in ? SECRET : OP(LATE_READ) | CHANGING | making;
 		kind.firm = !built_in;
 		break;
 	case PATH_DENY_WRITE:
