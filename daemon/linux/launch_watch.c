@@ -18,6 +18,9 @@
 
 /* A turn of the loop: some 200 events. */
 #define TURN_BYTES 16384
+/* At the end everybody inside is gone; the host may go on for ever. Some 50,000 events, three times what the kernel
+ * holds back. */
+#define END_TURNS 256
 /* Files that are usually run are looked for at the top of a granted folder and in the folders there (.venv/pyvenv.cfg).
  */
 #define RUNS_DEPTH 1
@@ -28,8 +31,9 @@ struct launch_watch {
 	const struct path_rules *rules;
 	struct launch_late_report *report;
 	bool behind;
+	bool partial;   /* the look at the start did not come to all folders, so that none later can tell what is new */
 	int64_t looked; /* monotonic seconds of the last look through all */
-	unsigned names; /* left to be read in this look */
+	unsigned names; /* left to be read in this turn */
 	size_t n_queue; /* folders to be looked through */
 	int queue[LAUNCH_WATCH_MAX];
 };
@@ -261,6 +265,7 @@ void launch_watch_begin(struct launch_watch *w)
 		if (may_hold_plants(&w->plan->mounts[i]))
 			add_root(w, w->plan->mounts[i].target);
 	look_through_queue(w, true, -1);
+	w->partial = w->names == 0;
 }
 
 /* Names that were neither there at the start nor told are news, of unknown origin. */
@@ -270,7 +275,7 @@ static int look_again(struct launch_watch *w)
 
 	w->behind = false;
 	w->names = LAUNCH_WATCH_NAMES;
-	for (size_t i = 0; r == 0 && i < w->folders.n; i++)
+	for (size_t i = 0; r == 0 && i < w->folders.n && !w->partial; i++)
 		if (w->folders.items[i].path)
 			r = look(w, (int)i, false, -1);
 	return r < 0 ? r : look_through_queue(w, false, -1);
@@ -291,8 +296,8 @@ static int take(struct launch_watch *w, struct change *c)
 	if (r < 0 || w->n_queue == 0)
 		return r;
 	/* A new folder may have been filled before it was watched. */
-	w->names = LAUNCH_WATCH_NAMES;
-	return look_through_queue(w, false, c->pid);
+	r = look_through_queue(w, false, c->pid);
+	return r < 0 || w->names > 0 ? r : lost(w);
 }
 
 /* The name and the folder's handle: NULL where the event has none. */
@@ -347,6 +352,8 @@ static int read_some(struct launch_watch *w, bool *ret_more)
 	ssize_t n = w->folders.group < 0 ? 0 : read(w->folders.group, buffer, sizeof(buffer));
 	int r = 0;
 
+	/* For all events of a turn: folders that are full of names come in faster than they can be read. */
+	w->names = LAUNCH_WATCH_NAMES;
 	*ret_more = n > 0;
 	for (const struct fanotify_event_metadata *e = (const void *)buffer; r == 0 && n > 0 && FAN_EVENT_OK(e, n);
 	     e = FAN_EVENT_NEXT(e, n))
@@ -391,12 +398,13 @@ int launch_watch_serve(struct launch_watch *w)
 
 void launch_watch_end(struct launch_watch *w)
 {
-	bool more;
+	bool more = true;
+	int r = 0;
 
-	do {
-		if (read_some(w, &more) < 0)
-			return;
-	} while (more);
-	if (w->behind)
+	for (unsigned i = 0; i < END_TURNS && more && r == 0; i++)
+		r = read_some(w, &more);
+	if (r == 0 && more)
+		r = lost(w);
+	if (r == 0 && w->behind)
 		look_again(w);
 }

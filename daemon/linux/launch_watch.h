@@ -19,7 +19,7 @@
 #define LAUNCH_WATCH_DEPTH 4
 #define LAUNCH_WATCH_FOLDERS 512
 #define LAUNCH_WATCH_MAX 1024
-/* Names read in one look through all, and in one folder. */
+/* Names read in one look through all, and in one turn. */
 #define LAUNCH_WATCH_NAMES 16384
 /* Marks ever set: each folder that was moved out of sight keeps one, and its inode in memory. */
 #define LAUNCH_WATCH_MARKS 65536
@@ -40,7 +40,7 @@ void launch_watch_poll(const struct launch_watch *w, struct pollfd fds[2]);
 int launch_watch_serve(struct launch_watch *w);
 /* Events were lost, and the folders have not been looked through since. */
 bool launch_watch_is_behind(const struct launch_watch *w);
-/* All that has happened. */
+/* All that has happened until now, as far as the kernel has kept it. */
 void launch_watch_end(struct launch_watch *w);
 
 /* A file that is not protected, yet usually run by hand or by a tool on the host. */

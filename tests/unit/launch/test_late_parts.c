@@ -197,6 +197,73 @@ static void names_that_run(void **state)
 	assert_false(launch_watch_runs(""));
 }
 
+static char folder[] = "/var/tmp/isod-test-watch-XXXXXX";
+static struct path_rule watched_rules[] = { { PATH_DENY_WRITE, 0, 0, "/**/.envrc" } };
+static struct plan_mount watched_mount = { .type = PLAN_MOUNT_BIND, .flags = PLAN_GRANT, .target = folder };
+static const struct plan watched_plan = {
+	.mounts = &watched_mount, .n_mounts = 1, .rules = watched_rules, .n_rules = 1
+};
+
+static struct launch_watch *watch(int group)
+{
+	struct path_rules *rules;
+	struct launch_watch *w;
+
+	assert_int_equal(path_rules_new(watched_rules, 1, &rules), 0);
+	assert_int_equal(launch_watch_new(group, &watched_plan, rules, &report, &w), 0);
+	return w;
+}
+
+/* The host may make files for ever. */
+static void the_end_comes_whatever_the_host_does(void **state)
+{
+	struct late_event e;
+	int peer = open_report();
+	/* A queue that is never empty. */
+	struct launch_watch *w = watch(open("/dev/zero", O_RDONLY | O_CLOEXEC));
+
+	alarm(120);
+	launch_watch_end(w);
+	alarm(0);
+	assert_int_equal(next(peer, &e), LATE_LOST);
+	fd_close(report.link_fd);
+	fd_close(peer);
+}
+
+static void shell(const char *script)
+{
+	char command[512];
+
+	snprintf(command, sizeof(command), "set -e; cd %s; %s", folder, script);
+	assert_int_equal(system(command), 0);
+}
+
+/* Of a folder that is full of names, or of many, some are read in a turn, and it is said that there are more. */
+static void full_folders_that_appear_do_not_hold_up(void **state)
+{
+	struct late_event e;
+	int peer = open_report();
+	struct launch_watch *w = watch(-1);
+	uint32_t kind;
+
+	assert_non_null(mkdtemp(folder));
+	launch_watch_begin(w);
+	shell("mkdir .a; (cd .a; seq 12000 | xargs touch); cp -r .a .b; touch .b/.envrc; mv .a a; mv .b b");
+	alarm(120);
+	while (launch_watch_serve(w) == 0 && !launch_watch_is_behind(w))
+		;
+	alarm(0);
+	assert_true(launch_watch_is_behind(w));
+	/* Where it is among the others says whether it was read. */
+	do
+		kind = next(peer, &e);
+	while (kind == LATE_PLANTED);
+	assert_int_equal(kind, LATE_LOST);
+	shell("rm -r a b; rmdir $PWD");
+	fd_close(report.link_fd);
+	fd_close(peer);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -207,6 +274,8 @@ int main(void)
 		cmocka_unit_test(what_comes_too_fast_is_counted),
 		cmocka_unit_test(a_broken_link_is_an_error),
 		cmocka_unit_test(names_that_run),
+		cmocka_unit_test(the_end_comes_whatever_the_host_does),
+		cmocka_unit_test(full_folders_that_appear_do_not_hold_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
