@@ -20,6 +20,8 @@ struct wild {
 	const char *pattern;
 	const char *last; /* its last part; of a named one without backslashes */
 	size_t last_len;
+	const char *plain; /* of the parts before the last one a plain one, with both slashes; NULL: there is none */
+	size_t plain_len;
 	uint32_t id;
 	bool anywhere; /* "/" "**" "/" and the last part, nothing else: the last part decides */
 };
@@ -28,6 +30,8 @@ struct wild {
 #define KEY_LAST 256
 #define KEY_ANY 512
 #define KEY_COUNT 513
+/* Bytes that are searched for some text in the time of one comparison. */
+#define SEARCHED 16
 
 /* Hashes of names: one that is not in it is no name that was put into it. Most names of a tree are seen so to be in no
  * rule. */
@@ -173,6 +177,22 @@ static char *unescape(const char *pattern, char *text)
 	return text + strlen(text) + 1;
 }
 
+/* What every path that the pattern matches has in it: looked for before the parts are tried one by one, which takes
+ * long in deep paths. Behind a last "**" there may be no part, nor a slash. */
+static void find_plain_part(struct wild *w)
+{
+	if (w->last_len == 2 && memcmp(w->last, "**", 2) == 0)
+		return;
+	for (const char *at = w->pattern, *end; (end = strchr(at + 1, '/')) != NULL; at = end) {
+		size_t len = (size_t)(end + 1 - at);
+
+		if (strcspn(at, "*?[\\") >= len && len > w->plain_len) {
+			w->plain = at;
+			w->plain_len = len;
+		}
+	}
+}
+
 static void add(struct path_index *x, const struct path_index_entry *entry, char **text)
 {
 	const char *last = strrchr(entry->pattern, '/');
@@ -196,6 +216,7 @@ static void add(struct path_index *x, const struct path_index_entry *entry, char
 		*text = after;
 	}
 	w->last_len = strlen(w->last);
+	find_plain_part(w);
 }
 
 static size_t count_parts(const struct path_index *x)
@@ -315,6 +336,19 @@ static size_t first_named(const struct path_index *x, const char *name, size_t l
 	return low;
 }
 
+/* Its last part matches already. */
+static bool matches(const struct path_index *x, const struct wild *w, const struct path_part *p)
+{
+	size_t len = (size_t)(p->end - p->path);
+
+	if (w->anywhere)
+		return true;
+	x->work->done += 1 + len / SEARCHED;
+	if (w->plain && !memmem(p->path, len, w->plain, w->plain_len))
+		return false;
+	return path_pattern_match_part_counted(w->pattern, p->path, len, &x->work->done);
+}
+
 static void find_other(const struct path_index *x, unsigned key, const struct path_part *p, path_index_fn *fn,
 		       void *context)
 {
@@ -324,8 +358,7 @@ static void find_other(const struct path_index *x, unsigned key, const struct pa
 		if (!path_pattern_match_name_counted(w->last, w->last_len, p->name, (size_t)(p->end - p->name),
 						     &x->work->done))
 			continue;
-		if (w->anywhere ||
-		    path_pattern_match_part_counted(w->pattern, p->path, (size_t)(p->end - p->path), &x->work->done))
+		if (matches(x, w, p))
 			fn(w->id, p->depth, p->whole, context);
 	}
 }
@@ -346,8 +379,7 @@ static void find_plain(const struct path_index *x, const struct path_part *p, pa
 
 		if (w->last_len != name_len || memcmp(w->last, p->name, name_len) != 0)
 			break;
-		x->work->done++;
-		if (w->anywhere || path_pattern_match_part_counted(w->pattern, p->path, len, &x->work->done))
+		if (matches(x, w, p))
 			fn(w->id, p->depth, p->whole, context);
 	}
 }

@@ -284,6 +284,25 @@ static void searches_are_bounded(void **state)
 	assert_int_equal(LIMIT_PLAN_SEARCHES, 256);
 }
 
+/* A project 200 levels deep, a thousand rules in it: far from the bound of the work. */
+static void deep_projects_are_within_the_bound(void **state)
+{
+	_cleanup_free_ char *policy = malloc(1000 * 16 + 100), *cwd = malloc(420);
+	_cleanup_plan_built_ struct plan_built built = PLAN_BUILT_INIT;
+	struct error e = ERROR_INIT;
+	struct plan_case t = { .uid = 1000, .user = "alice", .home = "/home/alice", .cwd = cwd, .policy = policy };
+	size_t n = (size_t)sprintf(policy, "{\"sandbox\":{\"filesystem\":{\"denyRead\":[\"./y\"");
+
+	strcpy(cwd, "/srv");
+	for (int i = 0; i < 200; i++)
+		strcat(cwd, "/p");
+	for (int i = 0; i < 1000; i++)
+		n += (size_t)sprintf(policy + n, ",\"./a/b/%d\"", i);
+	strcpy(policy + n, "]}}}");
+	if (plan_case_build(&t, &built, &e) < 0)
+		fail_msg("%s", e.message);
+}
+
 /* The rules of one user's plan do not keep the others waiting: a deep path and patterns that each try all of it. */
 static void work_is_bounded(void **state)
 {
@@ -318,6 +337,7 @@ int main(void)
 		cmocka_unit_test(tool_chains_and_caches_are_granted),
 		cmocka_unit_test(home_as_the_project_is_protected),
 		cmocka_unit_test(searches_are_bounded),
+		cmocka_unit_test(deep_projects_are_within_the_bound),
 		cmocka_unit_test(work_is_bounded),
 	};
 
