@@ -12,6 +12,8 @@
 #include "git/git_path.h"
 #include "git/git_repository.h"
 #include "git/git_values.h"
+#include "policy/policy_rules.h"
+#include "view/path_rules.h"
 
 struct look {
 	const char *project;
@@ -21,7 +23,8 @@ struct look {
 	struct git_layout layout;
 	struct git_values values;
 	struct trust trust;
-	bool granted; /* the git folder outside of the project */
+	bool granted;                 /* the git folder outside of the project */
+	const struct path_rules *own; /* of the policy, built-in protections included; NULL = cannot be had */
 	struct run_git_rules *rules;
 };
 
@@ -60,15 +63,35 @@ static bool is_visible(const struct look *l, const char *path)
 			      (l->layout.above && git_path_is_within(path, l->layout.top)));
 }
 
-/* What the host runs out of a git folder, or is led away by. The built-in rules know these below ".git" only. */
+/* In a ".git" of the project's, where built-in rules hold, only a rule of the user's opens what they keep. */
+static bool is_opened_by_user(const struct look *l, const char *git, const char *name)
+{
+	struct path_verdict verdict;
+	char path[PATH_MAX];
+
+	if (!l->own || l->layout.kind != GIT_PLAIN || strcmp(git_path_name(git), ".git") != 0 ||
+	    git_path_join(git, name, path, sizeof(path)) < 0)
+		return false;
+	path_rules_decide(l->own, path, PATH_ANY, &verdict);
+	return verdict.access == PATH_WRITABLE || verdict.access == PATH_OVERLAID;
+}
+
+static void keep_name(struct look *l, const char *git, const char *name)
+{
+	if (!is_opened_by_user(l, git, name))
+		run_git_rules_add_below(l->rules, RUN_GIT_KEEP, git, name);
+}
+
+/* What the host runs out of a git folder, or is led away by. The built-in rules know these below ".git" only, and there
+ * they are about what a repository has at the start: this one's are named, so that what is not there cannot be made. */
 static void keep_repository(struct look *l, const char *git)
 {
 	if (is_on(l, PROTECT_GIT_HOOKS))
-		run_git_rules_add_below(l->rules, RUN_GIT_KEEP, git, "hooks");
+		keep_name(l, git, "hooks");
 	if (!is_on(l, PROTECT_GIT_CONFIG))
 		return;
 	for (size_t i = 0; i < ARRAY_SIZE(kept_names); i++)
-		run_git_rules_add_below(l->rules, RUN_GIT_KEEP, git, kept_names[i]);
+		keep_name(l, git, kept_names[i]);
 }
 
 /* The folders of other worktrees: their own HEAD, index and pointers. More than can be named: all but our own. */
@@ -121,8 +144,7 @@ static void keep(struct look *l)
 
 	if (!is_visible(l, layout->common))
 		return;
-	if (strcmp(git_path_name(layout->common), ".git") != 0 || layout->kind != GIT_PLAIN)
-		keep_repository(l, layout->common);
+	keep_repository(l, layout->common);
 	keep_worktrees(l);
 	if (layout->kind == GIT_WORKTREE && is_on(l, PROTECT_GIT_CONFIG))
 		run_git_rules_add_below(l->rules, RUN_GIT_KEEP, layout->common, "modules");
@@ -377,7 +399,10 @@ static int collect(struct look *l, struct error *e)
 int run_git_collect(const char *project, const struct policy *policy, const struct run_environment *environment,
 		    struct run_git_rules *ret, struct error *e)
 {
+	_cleanup_policy_rules_ struct policy_rules rules = POLICY_RULES_INIT;
+	_cleanup_path_rules_ struct path_rules *own = NULL;
 	struct look *l = calloc(1, sizeof(*l));
+	struct error bad = ERROR_INIT;
 	int r;
 
 	if (!l)
@@ -387,6 +412,10 @@ int run_git_collect(const char *project, const struct policy *policy, const stru
 	l->environment = environment;
 	l->rules = ret;
 	git_caller_init(&l->caller);
+	/* A rule that is none is for the daemon to refuse, with its line. */
+	if (policy_rules_build(policy, l->caller.user.home ? l->caller.user.home : "/", project, &rules, &bad) == 0 &&
+	    path_rules_new(rules.rules, rules.n, &own) == 0)
+		l->own = own;
 	r = collect(l, e);
 	git_layout_done(&l->layout);
 	git_values_done(&l->values);

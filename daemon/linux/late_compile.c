@@ -1,6 +1,7 @@
 #include "daemon/linux/late_compile.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -31,12 +32,13 @@ struct pattern {
 	unsigned n;
 	unsigned gap; /* index of what follows "**"; n + 1 = it has none */
 	bool bad;     /* more than one "**", or more parts than fit */
+	bool below;   /* "**" and "*" were at its end, and are left out: all that is below the rest */
 };
 
 /* What rules that share a bit have in common. */
 struct kind {
 	unsigned ops;
-	bool files_only, firm, exempt, allow_read, allow_write, named;
+	bool files_only, itself, firm, exempt, exempt_below, allow_read, allow_write, named;
 };
 
 struct bit {
@@ -55,12 +57,18 @@ struct state {
 	unsigned n_bits;
 };
 
-static void split(const char *pattern, struct pattern *ret)
+static void split(const char *pattern, bool exempt, struct pattern *ret)
 {
-	ret->n = 0;
-	ret->bad = false;
-	ret->gap = UINT32_MAX;
-	for (const char *at = pattern + 1; *at;) {
+	static const char all_below[] = "/**/*";
+	const char *end = pattern + strlen(pattern);
+
+	*ret = (struct pattern){ .gap = UINT32_MAX };
+	if (exempt && end - pattern > (ptrdiff_t)sizeof(all_below) &&
+	    strcmp(end - sizeof(all_below) + 1, all_below) == 0) {
+		ret->below = true;
+		end -= sizeof(all_below) - 1;
+	}
+	for (const char *at = pattern + 1; at < end;) {
 		size_t len = strcspn(at, "/");
 
 		if (len == 2 && memcmp(at, "**", 2) == 0) {
@@ -116,9 +124,10 @@ static bool same_bit(const struct bit *a, const struct bit *b)
 {
 	const struct kind *k = &a->kind, *l = &b->kind;
 
-	if (k->ops != l->ops || k->files_only != l->files_only || k->firm != l->firm || k->exempt != l->exempt ||
-	    k->allow_read != l->allow_read || k->allow_write != l->allow_write || k->named != l->named ||
-	    a->any != b->any || a->direct != b->direct || a->n != b->n)
+	if (k->ops != l->ops || k->files_only != l->files_only || k->itself != l->itself || k->firm != l->firm ||
+	    k->exempt != l->exempt || k->exempt_below != l->exempt_below || k->allow_read != l->allow_read ||
+	    k->allow_write != l->allow_write || k->named != l->named || a->any != b->any || a->direct != b->direct ||
+	    a->n != b->n)
 		return false;
 	for (unsigned i = 1; i < a->n; i++)
 		if (!same_part(&a->above[i], &b->above[i]))
@@ -137,8 +146,10 @@ static void publish(struct state *s, unsigned number, uint32_t rule)
 			r->ops[i] |= one;
 	r->length[bit->n - 1] |= one;
 	r->files_only |= bit->kind.files_only ? one : 0;
+	r->itself |= bit->kind.itself ? one : 0;
 	r->firm |= bit->kind.firm ? one : 0;
 	r->exempt |= bit->kind.exempt ? one : 0;
+	r->exempt_below |= bit->kind.exempt_below ? one : 0;
 	r->allow_read |= bit->kind.allow_read ? one : 0;
 	r->allow_write |= bit->kind.allow_write ? one : 0;
 	r->named |= bit->kind.named ? one : 0;
@@ -195,7 +206,7 @@ static int add_leading(struct state *s, const struct part *parts, unsigned n, ui
 		       uint32_t rule)
 {
 	/* A file in such a place, "gitdir: elsewhere", is forged only where it is known to be a folder's place. */
-	const struct kind kind = { .ops = LEADING | (direct ? OP(LATE_FORGE) : 0) };
+	const struct kind kind = { .ops = LEADING | (direct ? OP(LATE_FORGE) : 0), .itself = true };
 
 	for (unsigned i = 1; i < n; i++) {
 		int r = is_literal(&parts[i - 1]) ? add(s, &kind, parts, i, any, direct, rule) : 0;
@@ -213,23 +224,23 @@ static bool denies(const struct path_rule *rule)
 	return rule->effect == PATH_DENY_READ || rule->effect == PATH_DENY_WRITE;
 }
 
-static struct kind kind_of(const struct path_rule *rule)
+static struct kind kind_of(const struct path_rule *rule, bool below)
 {
 	bool built_in = rule->flags & PATH_RULE_BUILT_IN;
 	struct kind kind = { .files_only = rule->flags & PATH_RULE_FILES_ONLY };
-	unsigned making = rule->flags & PATH_RULE_EXISTING ? 0 : MAKING;
 
 	switch (rule->effect) {
 	case PATH_DENY_READ:
-		kind.ops = built_in ? SECRET : OP(LATE_READ) | CHANGING | making;
+		kind.ops = built_in ? SECRET : OP(LATE_READ) | CHANGING | MAKING;
 		kind.firm = !built_in;
 		break;
 	case PATH_DENY_WRITE:
-		kind.ops = CHANGING | making;
+		kind.ops = CHANGING | MAKING;
 		kind.firm = !built_in;
 		break;
 	case PATH_EXEMPT:
-		kind.exempt = true;
+		kind.exempt = !below;
+		kind.exempt_below = below;
 		break;
 	default:
 		kind.allow_write = rule->effect != PATH_ALLOW_READ;
@@ -268,13 +279,29 @@ static void find_in_place(const struct pattern *p, const struct pattern *place, 
 			f->direct[before + i] |= one;
 }
 
+/* Places that are below such a folder themselves: each name in them is exempt. */
+static int add_exempt_places(struct state *s, uint32_t index)
+{
+	const struct part any = { "*", 1 };
+	const struct kind kind = { .exempt = true };
+	uint64_t places = 0;
+	char path[LIMIT_PATH + 2];
+
+	for (size_t i = 0; i < s->c->n_places; i++) {
+		snprintf(path, sizeof(path), "%s/x", s->c->places[i].path[1] ? s->c->places[i].path : "");
+		if (path_pattern_depth(s->c->rules[index].pattern, path) > 0)
+			places |= 1ULL << i;
+	}
+	return places ? add(s, &kind, &any, 1, places, 0, index) : 0;
+}
+
 static int add_forms(struct state *s, const struct pattern *p, const struct forms *f, uint32_t index)
 {
 	const struct path_rule *rule = &s->c->rules[index];
-	const struct kind kind = kind_of(rule);
-	int r = 0;
+	const struct kind kind = kind_of(rule, p->below);
+	int r = p->below ? add_exempt_places(s, index) : 0;
 
-	if (f->any) {
+	if (f->any && r == 0) {
 		const struct part *parts = &p->parts[p->gap];
 		unsigned n = p->n - p->gap;
 
@@ -320,7 +347,9 @@ static enum late_state compile_rule(struct state *s, uint32_t index)
 	struct pattern p;
 	bool somewhere = false;
 
-	split(rule->pattern, &p);
+	if (denies(rule) && rule->flags & PATH_RULE_EXISTING)
+		return LATE_NO_NEED;
+	split(rule->pattern, rule->effect == PATH_EXEMPT, &p);
 	if (p.bad || p.n == 0)
 		return LATE_UNGUARDED;
 	for (unsigned i = 0; i < s->c->n_places; i++)
@@ -350,7 +379,7 @@ int late_compile(const struct late_compile *c, struct late_record *ret, enum lat
 	s->record = ret;
 	late_names_init(&s->names, ret);
 	for (size_t i = 0; i < c->n_places; i++) {
-		split(c->places[i].path, &s->places[i]);
+		split(c->places[i].path, false, &s->places[i]);
 		ret->roots[i].inode = c->places[i].inode;
 	}
 	/* Permissions first: where room runs out, it is better to name a rule that is not guarded than to refuse what

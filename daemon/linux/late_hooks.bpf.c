@@ -213,13 +213,14 @@ static __always_inline void weigh(struct walk *w, __u64 rules, __u64 level, __u6
 
 	rules &= r->length[n - 1];
 	rules &= w->any | (w->direct & if_zero((level + 1) ^ w->limit));
-	rules &= ~(r->files_only & ~if_zero(holds_at | w->folder));
+	rules &= ~((r->files_only & ~if_zero(holds_at | w->folder)) | (r->itself & ~if_zero(holds_at)));
 	refused = rules & w->asked;
 	deepest = if_less(holds_at, w->at_firm) & if_less(holds_at, w->at_built_in) & ~if_zero(refused);
 	w->refused ^= (w->refused ^ refused) & deepest;
 	note(&w->at_firm, refused & r->firm, holds_at);
 	note(&w->at_built_in, refused & ~r->firm, holds_at);
 	note(&w->at_exempt, rules & r->exempt, holds_at);
+	note(&w->at_exempt, rules & r->exempt_below & ~if_zero(holds_at), 0);
 	note(&w->at_allow, rules & w->allow, holds_at);
 	note(&w->at_named, rules & w->allow & r->named, holds_at);
 }

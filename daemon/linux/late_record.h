@@ -75,10 +75,12 @@ struct late_record {
 	unsigned long long ops[LATE_OPS];
 	unsigned long long length[LATE_DEPTH]; /* rules of one name, of two, ... */
 	unsigned long long files_only;         /* not for folders, nor for what is in them */
+	unsigned long long itself;             /* not for what is in a folder */
 	unsigned long long firm;               /* of those that forbid: the user's own */
 	/* Rules that permit, as view/path_rules.h ranks them: an exemption beats built-in rules that are no deeper, a
 	 * permission what is less deep, and where it names the very file, built-in rules as deep as itself. */
 	unsigned long long exempt;
+	unsigned long long exempt_below; /* nothing built in below it: node_modules */
 	unsigned long long allow_read;
 	unsigned long long allow_write;
 	unsigned long long named;

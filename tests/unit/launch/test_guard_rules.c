@@ -69,9 +69,13 @@ static void weigh(struct walk *w, unsigned long long rules, unsigned level, unsi
 	rules &= r->roots[0].any | (level + 1 == w->limit ? r->roots[0].direct : 0);
 	if (holds_at > 0 || w->folder)
 		rules &= ~r->files_only;
+	if (holds_at > 0)
+		rules &= ~r->itself;
 	note(&w->at_firm, rules & w->asked & r->firm, holds_at);
 	note(&w->at_built_in, rules & w->asked & ~r->firm, holds_at);
 	note(&w->at_exempt, rules & r->exempt, holds_at);
+	if (holds_at > 0)
+		note(&w->at_exempt, rules & r->exempt_below, 0);
 	note(&w->at_allow, rules & w->allow, holds_at);
 	note(&w->at_named, rules & w->allow & r->named, holds_at);
 }
@@ -168,13 +172,38 @@ static void compare(const struct late_record *record, const struct path_rules *r
 
 static void test_random_paths(void **state)
 {
-	static const char *const names[] = {
-		"a",           "b",        "c",          "lock",         "look",    "lok",
-		".env",        ".envrc",   ".env.x",     ".git",         "hooks",   "config",
-		"x.pem",       "cert.pem", ".vscode",    "open",         "closed",  "settings.json",
-		".claude",     "id_rsa",   "id_rsa.pub", "x.x",          "certifi", ".ssh",
-		"credentials", "info",     "x.sample",   ".env.example", ".github", ".mcp.json"
-	};
+	static const char *const names[] = { "a",
+					     "b",
+					     "c",
+					     "lock",
+					     "look",
+					     "lok",
+					     ".env",
+					     ".envrc",
+					     ".env.x",
+					     ".git",
+					     "hooks",
+					     "config",
+					     "x.pem",
+					     "cert.pem",
+					     ".vscode",
+					     "open",
+					     "closed",
+					     "settings.json",
+					     ".claude",
+					     "id_rsa",
+					     "id_rsa.pub",
+					     "x.x",
+					     "certifi",
+					     ".ssh",
+					     "credentials",
+					     "info",
+					     "x.sample",
+					     ".env.example",
+					     ".github",
+					     ".mcp.json",
+					     "node_modules",
+					     "site-packages" };
 	static struct late_record record;
 	_cleanup_path_rules_ struct path_rules *rules = NULL;
 	_cleanup_free_ struct path_rule *list = NULL;
@@ -222,6 +251,10 @@ static void test_leading_folders(void **state)
 	assert_true(refuses(&record, "etc/conf", LATE_FORGE, false));
 	assert_false(refuses(&record, "x/etc", LATE_MOVE, true));
 	assert_true(refuses(&record, "etc/conf/main/deep/er", LATE_CREATE, false));
+	/* What else is in them may be moved: git renames its index. */
+	assert_false(refuses(&record, ".git/index.lock", LATE_MOVE, false));
+	assert_false(refuses(&record, ".git/index", LATE_REPLACE, false));
+	assert_false(refuses(&record, "etc/conf/other", LATE_FORGE, false));
 }
 
 static bool all_there(void *data, const char *path)
@@ -247,6 +280,11 @@ static void test_states(void **state)
 		{ { PATH_DENY_READ, 0, 0, PLACE "/\\*\\?" }, LATE_NO_NEED },
 		{ { PATH_DENY_READ, PATH_RULE_FILES_ONLY | PATH_RULE_IF_TOKEN, 0, "/**/.npmrc" }, LATE_UNGUARDED },
 		{ { PATH_EXEMPT, PATH_RULE_BUILT_IN, 0, "/**/y" }, LATE_GUARDED },
+		{ { PATH_EXEMPT, PATH_RULE_BUILT_IN, 0, "/**/y/**/*" }, LATE_GUARDED },
+		{ { PATH_DENY_READ, PATH_RULE_BUILT_IN, 0, "/**/y/**/*" }, LATE_UNGUARDED },
+		{ { PATH_DENY_READ, PATH_RULE_BUILT_IN, 0, PLACE "/**/*" }, LATE_GUARDED },
+		{ { PATH_DENY_WRITE, PATH_RULE_BUILT_IN | PATH_RULE_EXISTING, 0, "/**/.git/config" }, LATE_NO_NEED },
+		{ { PATH_DENY_WRITE, PATH_RULE_BUILT_IN | PATH_RULE_EXISTING, 0, "/**/y/**/z" }, LATE_NO_NEED },
 		{ { PATH_ALLOW_READ, 0, 0, PLACE "/uncontested" }, LATE_NO_NEED },
 	};
 	static const struct late_place place = { .path = PLACE, .inode = 7 };
@@ -262,6 +300,75 @@ static void test_states(void **state)
 		if (got != table[i].state || r != (got == LATE_UNGUARDED))
 			fail_msg("%s: %d, %d", table[i].rule.pattern, got, r);
 	}
+}
+
+/* A new repository is made as git makes it, whatever is called so; the project's own one keeps what isoctl names. */
+static void test_new_repositories(void **state)
+{
+	static const char *const made[] = { "sub/.git/config",
+					    "sub/.git/hooks",
+					    "sub/.git/hooks/x.sample",
+					    "sub/.git/info/attributes",
+					    "sub/.gitmodules",
+					    ".gitmodules",
+					    ".git/modules/m/config",
+					    ".git/worktrees/w/gitdir",
+					    ".git/worktrees/w/commondir",
+					    "w/.git" };
+	static const char *const kept[] = { ".git/hooks/pre-commit", ".git/config", ".git/config.worktree",
+					    ".git/commondir", ".git/objects/info/alternates" };
+	static const struct path_rule own[] = {
+		{ PATH_DENY_WRITE, 0, 0, PLACE "/.git/hooks" },
+		{ PATH_DENY_WRITE, 0, 0, PLACE "/.git/config" },
+		{ PATH_DENY_WRITE, 0, 0, PLACE "/.git/config.worktree" },
+		{ PATH_DENY_WRITE, 0, 0, PLACE "/.git/commondir" },
+		{ PATH_DENY_WRITE, 0, 0, PLACE "/.git/objects/info/alternates" },
+	};
+	_cleanup_free_ struct path_rule *list = calloc(n_protect_rules + ARRAY_SIZE(own), sizeof(*list));
+	_cleanup_free_ enum late_state *states = calloc(n_protect_rules + ARRAY_SIZE(own), sizeof(*states));
+	static struct late_record record;
+	size_t n = 0;
+
+	for (size_t i = 0; i < n_protect_rules; i++)
+		if (protect_rules[i].pattern[0] == '/')
+			list[n++] = protect_rules[i];
+	memcpy(&list[n], own, sizeof(own));
+	n += ARRAY_SIZE(own);
+	assert_true(compile(list, n, &record, states) >= 0);
+	/* All that protects has a form, but what looks into a file. */
+	for (size_t i = 0; i < n; i++)
+		if (states[i] == LATE_UNGUARDED && list[i].effect != PATH_EXEMPT &&
+		    !(list[i].flags & PATH_RULE_IF_TOKEN))
+			fail_msg("%s has no form", list[i].pattern);
+	for (enum late_op op = LATE_READ; op < LATE_OPS; op++)
+		for (size_t i = 0; i < ARRAY_SIZE(made); i++)
+			if (refuses(&record, made[i], op, false))
+				fail_msg("%s: operation %d", made[i], op);
+	for (size_t i = 0; i < ARRAY_SIZE(kept); i++) {
+		assert_true(refuses(&record, kept[i], LATE_CREATE, false));
+		assert_true(refuses(&record, kept[i], LATE_WRITE, false));
+	}
+	assert_true(refuses(&record, ".git", LATE_MOVE, true));
+	assert_true(refuses(&record, ".git", LATE_FORGE, false));
+}
+
+/* A project that is itself something published. */
+static void test_place_in_packages(void **state)
+{
+	static const struct path_rule list[] = {
+		{ PATH_EXEMPT, PATH_RULE_BUILT_IN, 0, "/**/p/**/*" },
+		{ PATH_DENY_READ, PATH_RULE_BUILT_IN, 0, "/**/*.pem" },
+		{ PATH_DENY_READ, 0, 0, "/**/own.pem" },
+	};
+	static struct late_record record;
+	enum late_state states[ARRAY_SIZE(list)];
+
+	assert_int_equal(compile(list, ARRAY_SIZE(list), &record, states), 0);
+	assert_false(refuses(&record, "x.pem", LATE_READ, false));
+	assert_false(refuses(&record, "a/x.pem", LATE_READ, false));
+	assert_true(refuses(&record, "a/own.pem", LATE_READ, false));
+	assert_int_equal(compile(&list[1], 1, &record, states), 0);
+	assert_true(refuses(&record, "x.pem", LATE_READ, false));
 }
 
 /* More than fits is told, not dropped; what is denied by the record stays denied. */
@@ -301,9 +408,13 @@ static void test_anchor(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_random_paths), cmocka_unit_test(test_leading_folders),
-		cmocka_unit_test(test_states),       cmocka_unit_test(test_too_much),
+		cmocka_unit_test(test_random_paths),
+		cmocka_unit_test(test_leading_folders),
+		cmocka_unit_test(test_states),
+		cmocka_unit_test(test_too_much),
 		cmocka_unit_test(test_anchor),
+		cmocka_unit_test(test_new_repositories),
+		cmocka_unit_test(test_place_in_packages),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
