@@ -69,8 +69,11 @@ static int read_list(const struct launch *l, char **ret_text, struct launch_moun
 	_cleanup_close_ int fd = openat(l->proc_fd, "self/mountinfo", O_RDONLY | O_CLOEXEC);
 	char *line, *save = NULL;
 	size_t len, room = 1;
-	int r = fd < 0 ? -errno : fd_read_file(fd, MOUNTINFO_MAX, ret_text, &len);
+	int r;
 
+	if (fd < 0)
+		return -errno;
+	r = fd_read_file(fd, MOUNTINFO_MAX, ret_text, &len);
 	if (r < 0)
 		return r;
 	for (const char *at = *ret_text; (at = strchr(at, '\n')); at++)
