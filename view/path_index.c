@@ -26,10 +26,12 @@ struct wild {
 	bool anywhere; /* "/" "**" "/" and the last part, nothing else: the last part decides */
 };
 
-/* Which names a wild last part can match at all: those that begin with a byte, those that end with one, or any. */
+/* Which names a wild last part can match at all: those that begin with a byte, those that end with one, any; or it is a
+ * "*", and matches all. */
 #define KEY_LAST 256
 #define KEY_ANY 512
-#define KEY_COUNT 513
+#define KEY_EVERY 513
+#define KEY_COUNT 514
 /* Bytes that are searched for some text in the time of one comparison. */
 #define SEARCHED 16
 
@@ -133,6 +135,8 @@ static unsigned key_of(const struct wild *w)
 {
 	unsigned char first = (unsigned char)w->last[0], last = (unsigned char)w->last[w->last_len - 1];
 
+	if (first == '*' && w->last_len == 1)
+		return KEY_EVERY;
 	if (first != '*' && first != '?' && first != '[' && first != '\\')
 		return first;
 	return last == '*' || last == '?' || last == ']' ? KEY_ANY : KEY_LAST + last;
@@ -363,6 +367,21 @@ static void find_other(const struct path_index *x, unsigned key, const struct pa
 	}
 }
 
+static void find_every(const struct path_index *x, const struct path_part *p, path_index_fn *fn, void *context)
+{
+	size_t first = x->starts[KEY_EVERY], len = (size_t)(p->end - p->path);
+
+	for (size_t i = first; i < x->starts[KEY_EVERY + 1] && x->work->done < x->work->bound; i++) {
+		const struct wild *w = &x->others[i];
+		bool known = p->every && i - first < PATH_EVERY;
+
+		x->work->done++;
+		if (known ? (*p->every >> (i - first) & 1) != 0
+			  : path_pattern_match_part_counted(w->pattern, p->path, len, &x->work->done))
+			fn(w->id, p->depth, p->whole, context);
+	}
+}
+
 static void find_plain(const struct path_index *x, const struct path_part *p, path_index_fn *fn, void *context)
 {
 	size_t len = (size_t)(p->end - p->path), name_len = (size_t)(p->end - p->name);
@@ -393,6 +412,23 @@ void path_index_find_part(const struct path_index *x, const struct path_part *p,
 	find_other(x, (unsigned char)p->name[0], p, fn, context);
 	find_other(x, KEY_LAST + (unsigned char)p->end[-1], p, fn, context);
 	find_other(x, KEY_ANY, p, fn, context);
+	find_every(x, p, fn, context);
+}
+
+uint64_t path_index_every(const struct path_index *x, const char *folder)
+{
+	char path[LIMIT_PATH + 2];
+	size_t len = folder[1] ? strlen(folder) : 0;
+	uint64_t every = 0;
+
+	if (len >= LIMIT_PATH)
+		return 0;
+	memcpy(path, folder, len);
+	memcpy(path + len, "/x", 2);
+	for (size_t i = x->starts[KEY_EVERY], k = 0; i < x->starts[KEY_EVERY + 1] && k < PATH_EVERY; i++, k++)
+		if (path_pattern_match_part_counted(x->others[i].pattern, path, len + 2, &x->work->done))
+			every |= 1ULL << k;
+	return every;
 }
 
 bool path_index_next(struct path_part *p)

@@ -39,14 +39,18 @@ struct path_part {
 	const char *name;
 	const char *end;
 	unsigned depth;
-	bool whole;    /* nothing follows */
-	uint32_t hash; /* of the name: by it most of them are seen to be in no entry */
+	bool whole;            /* nothing follows */
+	const uint64_t *every; /* path_index_every() of the folder it is in; NULL: not asked */
+	uint32_t hash;         /* of the name: by it most of them are seen to be in no entry */
 };
 
 /* From one part to the next, beginning with { .path = path, .end = path }; false: there was none left. */
 bool path_index_next(struct path_part *p);
 /* For every entry whose pattern matches exactly this part. */
 void path_index_find_part(const struct path_index *x, const struct path_part *p, path_index_fn *fn, void *context);
+/* Of the first PATH_EVERY patterns that end in a "*", those that match whatever is in the folder: one bit each. */
+#define PATH_EVERY 64
+uint64_t path_index_every(const struct path_index *x, const char *folder);
 /* Some plain path of the index lies below it. */
 bool path_index_has_below(const struct path_index *x, const struct path_part *p);
 

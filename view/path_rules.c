@@ -352,6 +352,7 @@ static void decide_part(struct search *s, const struct path_part *part, struct p
 	if (part->depth == 0)
 		return;
 	ret->keep = path_index_has_below(r->denied, part);
+	/* No pattern among these ends in a "*". */
 	if (!ret->keep)
 		path_index_find_part(r->leading, part, note, &ret->keep);
 }
@@ -375,7 +376,10 @@ void path_rules_enter(const struct path_rules *r, const char *folder, struct pat
 		part.whole = false;
 		path_index_find_part(r->all, &part, weigh, &s);
 	}
-	*ret = (struct path_folder){ .found = s.found, .len = (size_t)(part.end - folder), .depth = part.depth };
+	*ret = (struct path_folder){ .found = s.found,
+				     .every = path_index_every(r->all, folder),
+				     .len = (size_t)(part.end - folder),
+				     .depth = part.depth };
 }
 
 void path_rules_decide_in(const struct path_rules *r, const struct path_folder *folder, const char *path,
@@ -389,6 +393,7 @@ void path_rules_decide_in(const struct path_rules *r, const struct path_folder *
 		path_rules_decide(r, path, kind, ret);
 		return;
 	}
+	part.every = &folder->every;
 	decide_part(&s, &part, ret);
 }
 

@@ -114,7 +114,8 @@ struct path_found {
 
 struct path_folder {
 	struct path_found found;
-	size_t len; /* of the path, that of "/" being 0 */
+	uint64_t every; /* patterns that match all in it (view/path_index.h) */
+	size_t len;     /* of the path, that of "/" being 0 */
 	unsigned depth;
 };
 
