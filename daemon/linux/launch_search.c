@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
+#include <time.h>
 
 #include "base/fd.h"
 #include "base/limits.h"
@@ -17,6 +18,11 @@
 
 /* Entries that one call brings: a page of them costs as much as a single one. */
 #define ENTRIES_SIZE (64U << 10)
+/* Looks at a tree that changes meanwhile, and entries in all of them. */
+#define PASSES 32
+#define PASSES_ENTRIES 200000
+/* Two ticks of the slowest clock. */
+#define RECENT_NS 20000000L
 
 /* What getdents64 fills in. */
 struct entry {
@@ -32,6 +38,8 @@ struct folder {
 	struct folder *next;
 	enum path_access access;
 	bool by_link; /* a symlink that stands for a folder (.git) */
+	uint64_t inode;
+	struct timespec changed; /* when it was opened */
 	char path[];
 };
 
@@ -44,6 +52,10 @@ struct search {
 	struct launch *l;
 	struct queue writable; /* before the others: what must be locked lies there */
 	struct queue others;
+	struct queue seen; /* of the former, in this pass */
+	unsigned passes;
+	bool moved;   /* something went away in this pass before it was looked at */
+	size_t n_all; /* entries of all passes */
 	size_t n_entries;
 	size_t n_made;
 	size_t limit;
@@ -59,26 +71,29 @@ static bool is_writable(enum path_access access)
 	return access == PATH_WRITABLE || access == PATH_OVERLAID;
 }
 
+static void put_folder(struct queue *q, struct folder *f)
+{
+	f->next = NULL;
+	*q->last = f;
+	q->last = &f->next;
+}
+
 static int add_folder(struct search *s, const char *path, enum path_access access, bool by_link)
 {
 	size_t size = strlen(path) + 1;
 	struct folder *f = malloc(sizeof(*f) + size);
-	struct queue *q;
 
 	if (!f)
 		return -ENOMEM;
 	*f = (struct folder){ .access = access, .by_link = by_link };
 	memcpy(f->path, path, size);
-	q = is_writable(access) ? &s->writable : &s->others;
-	*q->last = f;
-	q->last = &f->next;
+	put_folder(is_writable(access) ? &s->writable : &s->others, f);
 	return 0;
 }
 
 /* NULL: there is none. */
-static struct folder *take_folder(struct search *s)
+static struct folder *take_folder(struct queue *q)
 {
-	struct queue *q = s->writable.first ? &s->writable : &s->others;
 	struct folder *f = q->first;
 
 	if (!f)
@@ -125,6 +140,16 @@ static void pass_over(struct search *s, enum path_access around)
 		s->l->n_not_searched++;
 }
 
+/* A mount lies there: one of an earlier pass. */
+static bool is_mount_root(const struct launch *l, const char *path)
+{
+	_cleanup_close_ int fd = launch_caller_open(l->context, l->root_fd, path, O_PATH | O_CLOEXEC, RESOLVE_IN_ROOT);
+	struct statx st;
+
+	return fd >= 0 && statx(fd, "", AT_EMPTY_PATH, 0, &st) == 0 &&
+	       st.stx_attributes & st.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT;
+}
+
 static int protect(struct search *s, const char *path, int how, enum path_access around, struct error *e)
 {
 	struct launch *l = s->l;
@@ -132,6 +157,8 @@ static int protect(struct search *s, const char *path, int how, enum path_access
 
 	/* By the plan, already. */
 	if (how < 0 || (t && (t->mount->type == PLAN_COVER || t->mount->type == PLAN_LOCK)))
+		return 0;
+	if (s->passes > 1 && is_mount_root(l, path))
 		return 0;
 	if (s->n_made++ >= LIMIT_COVERS) {
 		pass_over(s, around);
@@ -240,30 +267,35 @@ static int look_at(struct search *s, const struct folder *f, const char *name, u
 	return look_at_entry(s, f, type, e);
 }
 
-static int open_folder(const struct search *s, const struct folder *f)
+static int open_folder(const struct search *s, struct folder *f)
 {
 	_cleanup_close_ int fd =
 		launch_caller_open(s->l->context, s->l->root_fd, f->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC,
 				   RESOLVE_IN_ROOT | (f->by_link ? 0 : RESOLVE_NO_SYMLINKS));
 	struct statfs fs;
+	struct stat st;
 
 	if (fd < 0)
 		return fd;
-	if (fstatfs(fd, &fs) < 0)
+	if (fstatfs(fd, &fs) < 0 || fstat(fd, &st) < 0)
 		return -errno;
+	f->inode = st.st_ino;
+	f->changed = st.st_ctim;
 	/* Of the kernel's: covered by a later step. */
 	return launch_source_is_special((uint64_t)fs.f_type) ? -ENOENT : take_fd(&fd);
 }
 
-static int read_folder(struct search *s, const struct folder *f, struct error *e)
+static int read_folder(struct search *s, struct folder *f, struct error *e)
 {
 	_cleanup_close_ int fd = open_folder(s, f);
 	long n = 0;
 	int r = 0;
 
 	/* Gone, or swapped for something else, meanwhile. */
-	if (fd == -ENOENT || fd == -ENOTDIR || fd == -ELOOP)
+	if (fd == -ENOENT || fd == -ENOTDIR || fd == -ELOOP) {
+		s->moved = true;
 		return 0;
+	}
 	if (fd < 0)
 		return skip(s, f->path, -fd, e);
 	path_rules_enter(s->l->rules, f->path, &s->folder);
@@ -320,20 +352,77 @@ static int add_grants(struct search *s, bool project, struct error *e)
 	return r;
 }
 
-static int search_all(struct search *s, struct error *e)
+static int search_once(struct search *s, struct error *e)
 {
-	int r = add_grants(s, true, e);
 	struct folder *f;
+	int r;
 
+	s->passes++;
+	s->moved = s->full = false;
+	s->n_entries = 0;
+	s->l->n_not_searched = s->l->n_not_kept = 0;
+	r = add_grants(s, true, e);
 	if (r == 0)
 		r = add_grants(s, false, e);
-	while ((f = take_folder(s))) {
+	while ((f = take_folder(s->writable.first ? &s->writable : &s->others))) {
 		if (r == 0 && !s->full)
 			r = read_folder(s, f, e);
 		/* The one in which it ended, too. */
 		if (s->full)
 			pass_over(s, f->access);
+		if (is_writable(f->access))
+			put_folder(&s->seen, f);
+		else
+			free(f);
+	}
+	s->n_all += s->n_entries;
+	return r;
+}
+
+static bool is_later(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec > b->tv_sec || (a->tv_sec == b->tv_sec && a->tv_nsec >= b->tv_nsec);
+}
+
+/* It was changed since it was read; so recently counts too, as the clock that stamps files may tick seldom. */
+static bool has_changed(const struct search *s, const struct folder *f, const struct timespec *recently)
+{
+	_cleanup_close_ int fd =
+		launch_caller_open(s->l->context, s->l->root_fd, f->path, O_PATH | O_CLOEXEC, RESOLVE_IN_ROOT);
+	struct stat st;
+
+	return fd < 0 || fstat(fd, &st) < 0 || st.st_ino != f->inode || !is_later(&f->changed, &st.st_ctim) ||
+	       is_later(&st.st_ctim, recently);
+}
+
+/* Somebody moves folders while they are read: one that goes from where we have not been to where we were is not seen.
+ * Frees what was noted for that. */
+static bool was_moved(struct search *s, const struct timespec *recently)
+{
+	bool moved = s->moved && !s->full;
+	struct folder *f;
+
+	while ((f = take_folder(&s->seen))) {
+		moved = moved || (!s->full && has_changed(s, f, recently));
 		free(f);
+	}
+	return moved;
+}
+
+/* Who moves folders to and fro, another session of the project for one, hides one from all passes by luck alone. */
+static int search_all(struct search *s, struct error *e)
+{
+	bool again = true;
+	int r = 0;
+
+	while (r == 0 && again) {
+		struct timespec recently;
+
+		clock_gettime(CLOCK_REALTIME_COARSE, &recently);
+		recently.tv_sec -= recently.tv_nsec < RECENT_NS;
+		recently.tv_nsec += recently.tv_nsec < RECENT_NS ? 1000000000 - RECENT_NS : -RECENT_NS;
+		r = search_once(s, e);
+		again = was_moved(s, &recently) && s->passes < PASSES && s->n_all < PASSES_ENTRIES;
 	}
 	return r;
 }
@@ -359,6 +448,7 @@ int launch_search(struct launch *l, struct error *e)
 	s->limit = l->late_guard && l->lock_guard ? LIMIT_SEARCH_GUARDED : LIMIT_SEARCH;
 	s->writable.last = &s->writable.first;
 	s->others.last = &s->others.first;
+	s->seen.last = &s->seen.first;
 	r = search_all(s, e);
 	if (r < 0 || l->plan.flags & PLAN_DEGRADED)
 		return r;

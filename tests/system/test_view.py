@@ -239,3 +239,36 @@ def test_files_of_one_session_take_nothing_from_the_next(isod, project, n, start
         with open(os.path.join(project, path), encoding='ascii') as f:
             assert f.read() == 'as it was\n'
     assert os.listdir(os.path.join(project, '.git/hooks')) == []
+
+
+MOVES = '''
+import os
+print("up", flush=True)
+while True:
+    os.rename("one/sub", "two/sub")
+    os.rename("two/sub", "one/sub")
+'''
+
+
+def test_another_session_moves_folders(isod, project):
+    """What it moves while the start looks around is found all the same: in neither place a secret is left to be renamed."""
+    for path in ('one/sub/.git/hooks', 'two'):
+        os.makedirs(os.path.join(project, path))
+    write(os.path.join(project, 'one/sub/.env'), 'SECRET\n')
+    write(os.path.join(project, 'one/sub/.git/config'), 'as it was\n')
+    own(project)
+    mover = isod.popen('run', '-q', '--', 'python3', '-c', MOVES, cwd=project, stdin=subprocess.DEVNULL,
+                       stdout=subprocess.PIPE)
+    assert mover.stdout.readline() == b'up\n'
+    try:
+        for _ in range(12):
+            r = isod.sh('for i in $(seq 40); do for d in one two; do '
+                        'mv $d/sub/.env $d/e && cat $d/e; echo evil >> $d/sub/.git/config; done; done 2>/dev/null; echo end',
+                        options=['-q'], cwd=project)
+            assert r.text == 'end\n', r
+    finally:
+        mover.kill()
+        mover.wait(60)
+    found = [os.path.join(project, d, 'sub/.git/config') for d in ('one', 'two')]
+    with open([path for path in found if os.path.exists(path)][0], encoding='ascii') as f:
+        assert f.read() == 'as it was\n'
