@@ -14,6 +14,7 @@
 #include "daemon/control/view_paths.h"
 #include "json/write.h"
 #include "proto/schema.h"
+#include "view/etc_hidden.h"
 #include "view/protect.h"
 
 static const char *const access_names[] = {
@@ -53,10 +54,11 @@ static const char *place_of(const struct plan_built *b, const char *path)
 	switch (over->type) {
 	case PLAN_MOUNT_BIND:
 		return over->flags & PLAN_GRANT ? "absent" : "system";
+	case PLAN_MOUNT_ETC:
+		return etc_hidden_holds(path) ? "denied" : "system";
 	case PLAN_MOUNT_PROC:
 	case PLAN_MOUNT_DEV:
 	case PLAN_MOUNT_SYS:
-	case PLAN_MOUNT_ETC:
 	case PLAN_MAKE_LINK:
 		return "system";
 	case PLAN_MOUNT_TMPFS:

@@ -13,9 +13,9 @@
 
 #include "base/cleanup.h"
 #include "base/fd.h"
-#include "daemon/monitor/etc_hidden.h"
 #include "daemon/monitor/tree_remove.h"
 #include "daemon/wire/netns.h"
+#include "view/etc_hidden.h"
 
 /* Deeper than any /etc; what lies below is hidden as a whole. */
 #define DEPTH_MAX 12

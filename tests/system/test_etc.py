@@ -229,7 +229,7 @@ def test_113_users_and_time(layout):
 
 # --- secrets ----------------------------------------------------------------------------------------------------------
 def hidden_names():
-    with open(os.path.join(TOP, 'daemon/monitor/etc_hidden.c'), encoding='ascii') as f:
+    with open(os.path.join(TOP, 'view/etc_hidden.c'), encoding='ascii') as f:
         table = f.read().split('etc_hidden_names[] = {')[1].split('};')[0]
     return re.findall(r'"([^"]+)"', table)
 

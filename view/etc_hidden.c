@@ -1,9 +1,10 @@
-#include "daemon/monitor/etc_hidden.h"
+#include "view/etc_hidden.h"
 
 #include <fnmatch.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/limits.h"
 
 const char *const etc_hidden_names[] = {
 	/* passwords and who may become whom */
@@ -216,5 +217,24 @@ bool etc_hidden_is(const char *path)
 	for (size_t i = 0; i < ARRAY_SIZE(patterns); i++)
 		if (fnmatch(patterns[i], path, FNM_PATHNAME) == 0)
 			return true;
+	return false;
+}
+
+bool etc_hidden_holds(const char *path)
+{
+	char part[LIMIT_PATH];
+	size_t len;
+
+	if (strncmp(path, "/etc/", 5) != 0 || strlen(path + 5) >= sizeof(part))
+		return false;
+	path += 5;
+	for (len = strcspn(path, "/"); len > 0; len += 1 + strcspn(path + len + 1, "/")) {
+		memcpy(part, path, len);
+		part[len] = '\0';
+		if (etc_hidden_is(part))
+			return true;
+		if (path[len] == '\0')
+			break;
+	}
 	return false;
 }
