@@ -25,6 +25,11 @@ static bool may_meet(const char *pattern, const char *folder)
 
 bool launch_late_mounts_concern(const struct plan *plan, const char *folder)
 {
+	/* Mostly one of the built-in protections, which are about all folders: thousands of paths need not be compared
+	 * for each mount then. */
+	for (uint32_t i = 0; i < plan->n_rules; i++)
+		if (plan->rules[i].effect == PATH_DENY_READ && strncmp(plan->rules[i].pattern, "/**/", 4) == 0)
+			return true;
 	for (uint32_t i = 0; i < plan->n_rules; i++)
 		if (plan->rules[i].effect == PATH_DENY_READ && may_meet(plan->rules[i].pattern, folder))
 			return true;
