@@ -8,6 +8,7 @@ import tempfile
 import pytest
 
 from conftest import USERS, write
+from waiting import wait_for
 
 USER = pwd.getpwnam(USERS[0])
 NESTING = {'process': {'nesting': True}}
@@ -269,6 +270,7 @@ def test_another_session_moves_folders(isod, project):
     finally:
         mover.kill()
         mover.wait(60)
+    wait_for(lambda: not [s for s in isod.sessions() if s['state'] != 'ended'], 'the mover ends')
     found = [os.path.join(project, d, 'sub/.git/config') for d in ('one', 'two')]
     with open([path for path in found if os.path.exists(path)][0], encoding='ascii') as f:
         assert f.read() == 'as it was\n'
