@@ -11,10 +11,12 @@
 
 #include "base/cleanup.h"
 #include "base/fd.h"
+#include "daemon/linux/launch_sys.h"
 #include "daemon/monitor/tree_remove.h"
 #include "daemon/wire/plan.h"
 
 #define RECORD "record"
+#define UPPER "upper"
 /* Begins with a character that no id has. */
 #define HIDDEN ".gone-"
 #define NS_PER_S 1000000000LL
@@ -182,14 +184,21 @@ int layers_find(const struct place *place, const char *id, uid_t uid, struct lay
 	return r == 0 && (uid == 0 || ret->uid == uid) ? 0 : -ENOENT;
 }
 
+/* A mount of its own: what the user holds can be neither written to, nor is anything of the user's renamed into it,
+ * that would be removed with the layer then, by root. */
 int layers_open_upper(const struct place *place, const char *id)
 {
-	_cleanup_close_ int layer = open_layer(place, id);
-	int fd;
+	const uint64_t attributes = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC;
+	_cleanup_close_ int layer = open_layer(place, id), tree = -1;
+	int fd, r;
 
 	if (layer < 0)
 		return layer;
-	fd = openat(layer, "upper", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	tree = launch_sys_open_tree(layer, UPPER, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW);
+	r = tree < 0 ? tree : launch_sys_mount_set(tree, 0, attributes, MS_PRIVATE);
+	if (r < 0)
+		return r;
+	fd = openat(tree, ".", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
 }
 
@@ -203,17 +212,25 @@ int layers_hide(const struct place *place, const char *id)
 	return renameat2(place->layers, id, place->layers, hidden, RENAME_NOREPLACE) < 0 ? -errno : 0;
 }
 
+/* isod was killed before isod-launch came to it. */
+static bool is_unused(const struct place *place, const char *id)
+{
+	_cleanup_close_ int layer = open_layer(place, id);
+	struct stat st;
+
+	return layer >= 0 && fstatat(layer, UPPER, &st, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT;
+}
+
 static bool is_too_old(const struct place *place, const char *id)
 {
 	struct layer_record record = { .magic = 0 };
 	struct timespec now;
-	int r = read_record(place, id, &record);
 
+	/* What cannot be read may be of a later version, and somebody's work. */
+	if (read_record(place, id, &record) < 0)
+		return is_unused(place, id);
 	clock_gettime(CLOCK_REALTIME_COARSE, &now);
-	/* Without a record nobody could ever ask for it. */
-	if (r == -ENOENT || r == -EBADMSG)
-		return true;
-	return r == 0 && now.tv_sec - record.started_ns / NS_PER_S > LIMIT_LAYER_DAYS * 86400LL;
+	return now.tv_sec - record.started_ns / NS_PER_S > LIMIT_LAYER_DAYS * 86400LL;
 }
 
 int layers_sweep(const struct place *place, bool old)

@@ -21,14 +21,14 @@ int layers_make(const struct place *place, const char *id, uid_t uid, const char
 
 /* The record of one layer: 0 or -ENOENT, also where it is not uid's; uid 0 sees all. */
 int layers_find(const struct place *place, const char *id, uid_t uid, struct layer_record *ret);
-/* The upper folder, for reading. -errno. */
+/* The upper folder, for reading, as a mount that is nowhere else. -errno. */
 int layers_open_upper(const struct place *place, const char *id);
 /* Heap array of those of uid (0: of all), .running not filled. 0 or -errno. */
 int layers_list(const struct place *place, uid_t uid, struct layer_record **ret, size_t *ret_count);
 
 /* From now on it does not exist; layers_sweep() takes the rest away. -ENOENT, -errno. */
 int layers_hide(const struct place *place, const char *id);
-/* Removes what was hidden; with old, also what has no record and what is older than LIMIT_LAYER_DAYS. Blocks. Returns
+/* Removes what was hidden; with old, also what was never used and what is older than LIMIT_LAYER_DAYS. Blocks. Returns
  * -errno of the first that stayed. */
 int layers_sweep(const struct place *place, bool old);
 

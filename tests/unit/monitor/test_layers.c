@@ -88,12 +88,24 @@ static void record_says_whose_it_is(void **state)
 
 static void upper_is_for_reading(void **state)
 {
+	struct stat st, above;
 	_cleanup_close_ int fd = -1;
 
 	keep(ID, 1000);
 	fd = layers_open_upper(&place, ID);
 	assert_true(fd >= 0);
 	assert_int_equal(fcntl(fd, F_GETFL) & (O_ACCMODE | O_PATH), O_RDONLY);
+	/* Nothing gets in: it would be removed with the layer, by root. */
+	assert_int_equal(mkdirat(place.layers, "theirs", 0700), 0);
+	assert_int_equal(renameat(place.layers, "theirs", fd, "theirs"), -1);
+	assert_int_equal(errno, EXDEV);
+	assert_int_equal(mkdirat(fd, "new", 0700), -1);
+	assert_int_equal(errno, EROFS);
+	/* Nor does anybody get out. */
+	assert_int_equal(faccessat(fd, "../record", F_OK, 0), -1);
+	assert_int_equal(fstatat(fd, "..", &above, 0), 0);
+	assert_int_equal(fstat(fd, &st), 0);
+	assert_int_equal(above.st_ino, st.st_ino);
 	/* A link in its place is not followed. */
 	assert_int_equal(unlinkat(place.layers, ID "/upper", AT_REMOVEDIR), 0);
 	assert_int_equal(symlinkat("/etc", place.layers, ID "/upper"), 0);
@@ -162,6 +174,12 @@ static void old_ones_are_swept_when_isod_starts(void **state)
 	keep(ID, 1000);
 	keep("aaaaaaaaaaaa", 1000);
 	assert_int_equal(mkdirat(place.layers, "bbbbbbbbbbbb", 0700), 0);
+	/* Of a later version: it is not thrown away. */
+	assert_int_equal(mkdirat(place.layers, "cccccccccccc", 0700), 0);
+	assert_int_equal(mkdirat(place.layers, "cccccccccccc/upper", 0700), 0);
+	fd = openat(place.layers, "cccccccccccc/record", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	assert_int_equal(fd_write_full(fd, "LYR2", 4), 0);
+	close(fd);
 	assert_int_equal(mkdirat(place.layers, "not-ours", 0700), 0);
 	assert_int_equal(layers_find(&place, ID, 1000, &r), 0);
 	r.started_ns -= (LIMIT_LAYER_DAYS + 1) * 86400LL * 1000000000LL;
@@ -169,9 +187,9 @@ static void old_ones_are_swept_when_isod_starts(void **state)
 	assert_int_equal(fd_write_full(fd, &r, sizeof(r)), 0);
 	close(fd);
 	assert_int_equal(layers_sweep(&place, false), 0);
-	assert_int_equal(count(), 4);
+	assert_int_equal(count(), 5);
 	assert_int_equal(layers_sweep(&place, true), 0);
-	assert_int_equal(count(), 2);
+	assert_int_equal(count(), 3);
 	assert_int_equal(layers_find(&place, "aaaaaaaaaaaa", 1000, &r), 0);
 }
 
