@@ -24,6 +24,7 @@ struct launch_guard {
 	uint32_t key;
 	unsigned unguarded; /* rules that deny */
 	bool secrets;       /* all rules about secrets are guarded but those that look into a file */
+	bool tokens;        /* and those, too */
 	bool locks;         /* all that deny writing are */
 	int *fds;           /* of the places; those of anchors stay open, they keep the address good */
 	struct late_place *places;
@@ -47,8 +48,9 @@ static bool is_there(void *data, const char *path)
 	return fd >= 0;
 }
 
-/* Not there, or no folder: no place. 0, or -ENOSPC. */
-static int add_place(struct launch *l, struct launch_guard *g, const char *path)
+/* A file is no place; nor is what may be absent and is. 0, -ENOSPC, or -errno: a granted folder without its place would
+ * go unguarded. */
+static int add_place(struct launch *l, struct launch_guard *g, const char *path, bool may_be_absent)
 {
 	int fd;
 
@@ -56,8 +58,10 @@ static int add_place(struct launch *l, struct launch_guard *g, const char *path)
 		if (strcmp(g->places[i].path, path) == 0)
 			return 0;
 	fd = open_place(l, path);
-	if (fd < 0)
+	if (fd == -ENOTDIR || (may_be_absent && (fd == -ENOENT || fd == -ELOOP)))
 		return 0;
+	if (fd < 0)
+		return fd;
 	if (g->n_places == LATE_ROOTS) {
 		fd_close(fd);
 		return -ENOSPC;
@@ -92,15 +96,15 @@ static int find_places(struct launch *l, struct launch_guard *g)
 	for (uint32_t i = 0; i < plan->n_mounts && r == 0; i++)
 		if (plan->mounts[i].flags & PLAN_GRANT && plan->mounts[i].type != PLAN_MOUNT_MATCHES &&
 		    !l->trees[i].absent)
-			r = add_place(l, g, plan->mounts[i].target);
+			r = add_place(l, g, plan->mounts[i].target, false);
 	for (size_t i = 0; i < l->n_matches && r == 0; i++)
-		r = add_place(l, g, l->matches[i].path);
+		r = add_place(l, g, l->matches[i].path, false);
 	granted = g->n_places;
 	for (uint32_t i = 0; i < plan->n_rules && r == 0 && granted > 0; i++) {
 		char anchor[LIMIT_PATH];
 
 		if (late_compile_anchor(&plan->rules[i], anchor, sizeof(anchor)) && is_below(g, anchor))
-			r = add_place(l, g, anchor);
+			r = add_place(l, g, anchor, true);
 	}
 	return r;
 }
@@ -135,12 +139,14 @@ static int compile(struct launch *l, struct launch_guard *g)
 	if (r < 0)
 		return r;
 	g->unguarded = (unsigned)r;
-	g->secrets = g->locks = true;
+	g->secrets = g->tokens = g->locks = true;
 	for (uint32_t i = 0; i < l->plan.n_rules; i++) {
 		if (g->states[i] != LATE_UNGUARDED)
 			continue;
-		if (l->plan.rules[i].effect == PATH_DENY_READ && !(l->plan.rules[i].flags & PATH_RULE_IF_TOKEN))
-			g->secrets = false;
+		if (l->plan.rules[i].effect == PATH_DENY_READ) {
+			g->tokens = false;
+			g->secrets &= (l->plan.rules[i].flags & PATH_RULE_IF_TOKEN) != 0;
+		}
 		if (l->plan.rules[i].effect == PATH_DENY_WRITE)
 			g->locks = false;
 	}
@@ -220,4 +226,9 @@ int launch_guard_begin(struct launch *l, struct error *e)
 bool launch_guard_is_whole(const struct launch *l)
 {
 	return l->guard && l->guard->unguarded == 0;
+}
+
+bool launch_guard_keeps_secrets(const struct launch *l)
+{
+	return l->guard && l->guard->tokens;
 }

@@ -16,5 +16,7 @@ int launch_guard_begin(struct launch *l, struct error *e);
 
 /* It is there, and no rule that denies is left for another way. */
 bool launch_guard_is_whole(const struct launch *l);
+/* The same for the rules that deny reading alone. */
+bool launch_guard_keeps_secrets(const struct launch *l);
 
 #endif

@@ -188,8 +188,8 @@ static int open_questions(struct launch *l, struct error *e)
 		late->reason = reason_of(r);
 	} else if (l->plan.flags & PLAN_NESTING) {
 		late->reason = LATE_REASON_NESTING;
-	} else if (!l->guard) {
-		late->way = LATE_WAY_FANOTIFY;
+	} else {
+		late->way = l->guard ? LATE_WAY_KERNEL : LATE_WAY_FANOTIFY;
 		l->late_guard = true;
 	}
 	/* Not for want of something in the kernel: somebody works against it. */
@@ -198,6 +198,17 @@ static int open_questions(struct launch *l, struct error *e)
 		return r;
 	}
 	return 0;
+}
+
+/* No secret can be read that appears later. */
+static bool is_kept(const struct launch *l)
+{
+	const struct launch_late *late = l->late;
+
+	/* What the kernel's guard has no form for is left to the questions, which nesting escapes. */
+	if (late->way == LATE_WAY_KERNEL && !launch_guard_keeps_secrets(l))
+		return late->opens >= 0 && late->reason == LATE_REASON_NONE;
+	return late->way != LATE_WAY_NONE;
 }
 
 static int require(struct launch *l, struct error *e)
@@ -211,7 +222,7 @@ static int require(struct launch *l, struct error *e)
 	};
 	const struct launch_late *late = l->late;
 
-	if (late->way != LATE_WAY_NONE || !(l->plan.flags & PLAN_LATE_REQUIRED))
+	if (!(l->plan.flags & PLAN_LATE_REQUIRED) || is_kept(l))
 		return 0;
 	return launch_step_fail(e, EOPNOTSUPP,
 				late->reason == LATE_REASON_LIMIT ? "End sessions, or raise that number in /proc/sys."
