@@ -225,10 +225,12 @@ static bool is_too_old(const struct place *place, const char *id)
 {
 	struct layer_record record = { .magic = 0 };
 	struct timespec now;
+	int r = read_record(place, id, &record);
 
-	/* What cannot be read may be of a later version, and somebody's work. */
-	if (read_record(place, id, &record) < 0)
-		return is_unused(place, id);
+	/* Without a record nobody could ever ask for it. One that cannot be read may be of a later version, and what it
+	 * is about somebody's work. */
+	if (r < 0)
+		return r == -ENOENT || is_unused(place, id);
 	clock_gettime(CLOCK_REALTIME_COARSE, &now);
 	return now.tv_sec - record.started_ns / NS_PER_S > LIMIT_LAYER_DAYS * 86400LL;
 }

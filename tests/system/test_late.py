@@ -260,6 +260,39 @@ def test_killed_while_opens_wait(own_isod, project, victim):
     as_user('echo SECRET > .env; cat .env >/dev/null', project)
 
 
+def test_the_host_never_waits_for_pid1(own_isod, project):
+    """Marked are the mounts of the session alone: while its opens wait for an answer, the host's go on."""
+    session = Session(own_isod, project)
+    session.do('echo x > f')
+    (pid,) = processes(own_isod, 'isod-launch')
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        session.process.stdin.write(b'cat f; echo went on\n')
+        session.process.stdin.flush()
+        call = wait_for(lambda: processes(own_isod, 'cat') and open(f"/proc/{processes(own_isod, 'cat')[0]}/syscall",
+                                                                      encoding='ascii').read(), 'it opens')
+        as_user('cat f; echo y >> f; mkdir d; echo s > d/.env; cat d/.env; mv f g; cp g f; sh -c :', project)
+        (waits,) = processes(own_isod, 'cat')
+        with open(f'/proc/{waits}/wchan', encoding='ascii') as f:
+            assert f.read() in ('fanotify_handle_event', 'fanotify_get_response', '0'), call
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    text = b''
+    while not text.endswith(b'went on\n'):
+        text += session.process.stdout.readline()
+    assert text in (b'x\nwent on\n', b'x\ny\nwent on\n'), text
+    session.end()
+
+
+def test_pid1_holds_nothing_of_the_host(isod, session, project):
+    (pid,) = [p for p in processes(isod, 'isod-launch') if os.stat(f'/proc/{p}/root/proc').st_dev != os.stat('/proc').st_dev]
+    held = sorted(os.readlink(f'/proc/{pid}/fd/{n}') for n in os.listdir(f'/proc/{pid}/fd'))
+    kinds = {re.sub(r'[0-9]+', 'N', h) for h in held}
+    assert kinds <= {'/dev/null', '/proc/N/fd', 'socket:[N]', 'anon_inode:[signalfd]', 'anon_inode:[timerfd]',
+                     'anon_inode:[fanotify]', 'anon_inode:inotify'}, held
+    assert 'anon_inode:[fanotify]' in kinds and len(held) <= 12, held
+
+
 def test_pid1_cannot_be_stopped_from_inside(session, project):
     session.do('kill -STOP 1; kill -9 1; kill -TERM 1; :')
     as_user('echo SECRET > .env', project)
