@@ -41,9 +41,11 @@ static int compare(const void *a, const void *b)
 static char *policy_text(unsigned n)
 {
 	char *text = malloc(n * 64 + 256);
-	size_t len =
-		(size_t)sprintf(text, "{\"sandbox\":{\"filesystem\":{\"allowRead\":[\"/data\",\"~/.config/*/themes\"");
+	size_t len;
 
+	if (!text)
+		abort();
+	len = (size_t)sprintf(text, "{\"sandbox\":{\"filesystem\":{\"allowRead\":[\"/data\",\"~/.config/*/themes\"");
 	for (unsigned i = 0; i < n / 2; i++)
 		len += (size_t)sprintf(text + len, ",\"/data/d%u/grant%u\"", i % 100, i);
 	len += (size_t)sprintf(text + len, "],\"denyRead\":[\"**/*.parquet\"");
