@@ -3,8 +3,8 @@
 /*
  * The upper of the two layers that make up /etc of a view: whiteouts over what no program there needs to know, and the
  * session's own resolv.conf, hosts, hostname and nsswitch.conf. Two rules say what is hidden: a list of names
- * (view/etc_hidden.h), there yet or not, and whatever the host lets only some users read (an agent of root has root's uid
- * and would read it).
+ * (view/etc_hidden.h), there yet or not, and whatever the host lets only some users read (an agent of root has root's
+ * uid and would read it).
  */
 #include <sys/types.h>
 
