@@ -40,18 +40,21 @@ static int compare(const void *a, const void *b)
 /* A half grants, a half denials in them, in folders of a hundred; and some with wildcards, as people have them. */
 static char *policy_text(unsigned n)
 {
-	char *text = malloc(n * 64 + 256);
+	char *text = NULL;
 	size_t len;
+	FILE *f = open_memstream(&text, &len);
 
-	if (!text)
+	if (!f)
 		abort();
-	len = (size_t)sprintf(text, "{\"sandbox\":{\"filesystem\":{\"allowRead\":[\"/data\",\"~/.config/*/themes\"");
+	fprintf(f, "{\"sandbox\":{\"filesystem\":{\"allowRead\":[\"/data\",\"~/.config/*/themes\"");
 	for (unsigned i = 0; i < n / 2; i++)
-		len += (size_t)sprintf(text + len, ",\"/data/d%u/grant%u\"", i % 100, i);
-	len += (size_t)sprintf(text + len, "],\"denyRead\":[\"**/*.parquet\"");
+		fprintf(f, ",\"/data/d%u/grant%u\"", i % 100, i);
+	fprintf(f, "],\"denyRead\":[\"**/*.parquet\"");
 	for (unsigned i = 0; i < n / 2; i++)
-		len += (size_t)sprintf(text + len, ",\"/data/d%u/grant%u/secret\"", i % 100, i);
-	sprintf(text + len, "]}}}");
+		fprintf(f, ",\"/data/d%u/grant%u/secret\"", i % 100, i);
+	fprintf(f, "]}}}");
+	if (fclose(f) != 0)
+		abort();
 	return text;
 }
 
