@@ -292,9 +292,11 @@ void audit_connection(struct session *s, const struct session_connection *m)
 }
 
 static const char *const late_names[LATE_KIND_END] = {
-	[LATE_STATE] = "late.state", [LATE_REFUSED] = "secret.refused", [LATE_PLANTED] = "planted",
-	[LATE_RUNS] = "made",        [LATE_MOVED] = "secret.moved",     [LATE_UNPROTECTED] = "unprotected",
-	[LATE_MORE] = "late.more",   [LATE_LOST] = "late.lost",         [LATE_LACKING] = "lacking",
+	[LATE_STATE] = "late.state",   [LATE_REFUSED] = "secret.refused",
+	[LATE_PLANTED] = "planted",    [LATE_RUNS] = "made",
+	[LATE_MOVED] = "secret.moved", [LATE_UNPROTECTED] = "unprotected",
+	[LATE_MORE] = "late.more",     [LATE_LOST] = "late.lost",
+	[LATE_LACKING] = "lacking",    [LATE_PLANT_REFUSED] = "plant.refused",
 };
 
 static void write_late_path(struct json_writer *w, const struct late_event *m)

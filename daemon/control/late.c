@@ -37,6 +37,13 @@ const char *late_reason_text(uint32_t way, uint32_t reason)
 		[LATE_REASON_FAILED] = "The guard of a granted folder could not be set up.",
 	};
 
+	/* The kernel refuses, but what it has no form for was left to fanotify. */
+	if (way == LATE_WAY_KERNEL && reason == LATE_REASON_NESTING)
+		return "The kernel refuses, but rules that look into files or have other wildcards than one * are not "
+		       "enforced in a mount namespace made inside (process.nesting).";
+	if (way == LATE_WAY_KERNEL && reason != LATE_REASON_NONE)
+		return "The kernel refuses, but rules that look into files or have other wildcards than one * are only "
+		       "reported: fanotify could not be set up.";
 	if (strcmp(late_state_name(way), "refused") == 0)
 		return NULL;
 	return texts[reason < LATE_REASON_END ? reason : LATE_REASON_NONE];

@@ -8,7 +8,9 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "daemon/control/audit_event.h"
 #include "daemon/control/control.h"
+#include "daemon/control/late.h"
 #include "daemon/control/layer_call.h"
 #include "daemon/control/session.h"
 
@@ -84,6 +86,28 @@ static int on_hello(struct control *c, const struct control_message *m, int *fds
 	return 0;
 }
 
+/* What the kernel has refused in a session. The last ones may come when it is over. */
+static int on_late(struct control *c, const struct control_message *m, int *fds, size_t n_fds)
+{
+	struct session *s = registry_find_id(&c->registry, m->id);
+	struct late_event event = { .kind = m->kind, .group = m->flags, .pid = m->value };
+
+	if (n_fds != 0 || m->flags >= PROTECT_GROUP_COUNT ||
+	    (m->kind != 0 && m->kind != LATE_REFUSED && m->kind != LATE_PLANT_REFUSED))
+		return -EBADMSG;
+	if (!s)
+		return 0;
+	if (m->limits.pids > 0)
+		audit_lost(s, m->limits.pids);
+	if (m->kind == 0)
+		return 0;
+	event.path_len = (uint32_t)strnlen(m->error.message, sizeof(m->error.message));
+	memcpy(event.path, m->error.message, event.path_len);
+	memcpy(event.program, m->error.step, strnlen(m->error.step, sizeof(m->error.step)));
+	late_on_event(s, &event);
+	return 0;
+}
+
 static const struct {
 	uint32_t type;
 	bool has_id;
@@ -95,6 +119,7 @@ static const struct {
 	{ CONTROL_SESSION_ENDED, true, on_session_ended },
 	{ CONTROL_HELLO, false, on_hello },
 	{ CONTROL_LAYER, false, layer_call_answered },
+	{ CONTROL_LATE, true, on_late },
 };
 
 static int dispatch(struct control *c, const struct control_message *m, int *fds, size_t n_fds)

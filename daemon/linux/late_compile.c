@@ -158,6 +158,7 @@ static void publish(struct state *s, unsigned number, uint32_t rule)
 		r->roots[i].direct |= bit->direct & 1ULL << i ? one : 0;
 	}
 	r->rule[number] = (unsigned short)rule;
+	r->group[number] = (unsigned char)s->c->rules[rule].group;
 }
 
 /* The bit that this rule may share, or a new one. Names above are entered with a new one only. */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
-/*
- * The kernel's side of the late guard: for tasks of known sessions it refuses, by name, what the plan's rules forbid.
+/* The kernel's side of the late guard: for tasks of known sessions it refuses, by name, what the plan's rules forbid.
  * Whose task it is says the pid namespace: it is inherited, can be left only downwards, and there always.
  *
  * Every pointer but the first of a hook is read by bpf_probe_read_kernel() as a number: what verifiers allow to follow
@@ -17,7 +16,6 @@
 #include <bpf/bpf_tracing.h>
 
 #define OP(op) (1u << (op))
-#define READING (OP(LATE_READ))
 #define ERR_ACCES 13
 #define KIND_MASK 0170000
 #define KIND_FOLDER 0040000
@@ -39,13 +37,14 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 1 << 18);
+	__uint(max_entries, LATE_RING_BYTES);
 } late_events SEC(".maps");
 
 /* ---- whose task ---- */
 
 struct owner {
 	__u32 key;
+	int pid;
 	struct late_record *record;
 };
 
@@ -63,6 +62,7 @@ static __always_inline bool find_owner(struct owner *owner)
 
 		owner->key = BPF_CORE_READ(ns, ns.inum);
 		owner->record = bpf_map_lookup_elem(&late_sessions, &owner->key);
+		owner->pid = BPF_CORE_READ((struct upid *)at, nr);
 		if (owner->record)
 			return true;
 	}
@@ -293,10 +293,8 @@ static long climb_one(__u32 level, void *data)
 	return 0;
 }
 
-/*
- * An overlay that the program has made in a user namespace of its own: before 6.8 the file of a layer is opened under
- * the overlay's name, and the granted folder is not above that. Such a place counts as granted.
- */
+/* An overlay that the program has made in a user namespace of its own: before 6.8 the file of a layer is opened under
+ * the overlay's name, and the granted folder is not above that. Such a place counts as granted. */
 static __always_inline bool is_made_inside(struct dentry *d)
 {
 	return BPF_CORE_READ(d, d_sb, s_magic) == MAGIC_OVERLAY && BPF_CORE_READ(d, d_sb, s_user_ns, level) > 0;
@@ -324,13 +322,19 @@ static __always_inline bool find_root(struct walk *w, struct dentry *d)
 static __always_inline void tell(const struct owner *owner, const struct walk *w, struct dentry *d, __u32 ops)
 {
 	struct late_refusal *e = bpf_ringbuf_reserve(&late_events, sizeof(*e), 0);
+	__u32 bit = lowest_bit(w->refused) % LATE_BITS;
 
+	if (!e)
+		__sync_fetch_and_add(&w->record->lost, 1);
 	if (!e)
 		return;
 	e->session = owner->key;
-	e->pid = bpf_get_current_pid_tgid() >> 32;
+	e->pid = owner->pid;
 	e->ops = ops;
-	e->rule = w->record->rule[lowest_bit(w->refused) % LATE_BITS];
+	e->rule = w->record->rule[bit];
+	e->group = w->record->group[bit];
+	e->secret = (w->record->ops[LATE_READ] & w->refused) != 0;
+	e->lost = w->record->lost;
 	bpf_get_current_comm(e->comm, sizeof(e->comm));
 	for (__u32 i = 0; i < LATE_REFUSAL_NAMES; i++) {
 		e->names[i][0] = '\0';
@@ -362,7 +366,7 @@ static __noinline int judge(const struct owner *owner, struct dentry *d, __u32 o
 			w.asked |= r->ops[i];
 	if (!w.asked)
 		return 0;
-	w.allow = r->allow_write | (ops & ~READING ? 0 : r->allow_read);
+	w.allow = r->allow_write | (ops & ~OP(LATE_READ) ? 0 : r->allow_read);
 	/* First by names alone, wherever it is: nearly every path ends here. */
 	walk_names(&w, d);
 	if (!w.refused || !find_root(&w, d))
@@ -481,7 +485,7 @@ int BPF_PROG(late_rmdir, struct inode *dir, struct dentry *d)
 	return find_owner(&owner) ? judge(&owner, d, OP(LATE_UNLINK), 1) : 0;
 }
 
-/* Not a hook: tells the addresses of the folders that a process has open, when that process asks. */
+/* No hook: the addresses of the folders that the asking process has open. */
 SEC("iter/task_file")
 int late_folders(struct bpf_iter__task_file *ctx)
 {

@@ -5,6 +5,7 @@
 #include <linux/bpf.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -77,6 +78,62 @@ int late_map_addresses(int program, const int *fds, size_t n, uint64_t *ret)
 		if (ret[j] == 0)
 			return -ENOENT;
 	return 0;
+}
+
+static size_t page_size(void)
+{
+	return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+int late_ring_open(struct late_ring *ring, int events)
+{
+	size_t page = page_size();
+	void *map = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_SHARED, events, 0);
+
+	*ring = (struct late_ring)LATE_RING_INIT;
+	if (map == MAP_FAILED)
+		return -errno;
+	ring->consumed = map;
+	/* Twice, so that what goes over the end can be read in one piece. */
+	map = mmap(NULL, page + 2 * (size_t)LATE_RING_BYTES, PROT_READ, MAP_SHARED, events, (off_t)page);
+	if (map == MAP_FAILED)
+		return -errno;
+	ring->kernels = map;
+	return 0;
+}
+
+void late_ring_close(struct late_ring *ring)
+{
+	if (ring->consumed)
+		munmap(ring->consumed, page_size());
+	if (ring->kernels)
+		munmap((void *)ring->kernels, page_size() + 2 * (size_t)LATE_RING_BYTES);
+	*ring = (struct late_ring)LATE_RING_INIT;
+}
+
+unsigned late_ring_read(struct late_ring *ring, unsigned max, void (*each)(void *data, const struct late_refusal *),
+			void *data)
+{
+	unsigned long written = __atomic_load_n((const unsigned long *)ring->kernels, __ATOMIC_ACQUIRE);
+	unsigned long at = __atomic_load_n(ring->consumed, __ATOMIC_RELAXED);
+	const unsigned char *bytes = ring->kernels + page_size();
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < max && at < written; i++) {
+		const unsigned char *record = bytes + at % LATE_RING_BYTES;
+		uint32_t head = __atomic_load_n((const uint32_t *)record, __ATOMIC_ACQUIRE);
+		uint32_t size = head & ~(uint32_t)(BPF_RINGBUF_BUSY_BIT | BPF_RINGBUF_DISCARD_BIT);
+
+		if (head & BPF_RINGBUF_BUSY_BIT)
+			break;
+		if (!(head & BPF_RINGBUF_DISCARD_BIT) && size == sizeof(struct late_refusal)) {
+			each(data, (const struct late_refusal *)(record + BPF_RINGBUF_HDR_SZ));
+			n++;
+		}
+		at += (size + BPF_RINGBUF_HDR_SZ + 7UL) / 8 * 8;
+		__atomic_store_n(ring->consumed, at, __ATOMIC_RELEASE);
+	}
+	return n;
 }
 
 int late_map_key(int proc, const char *process, uint32_t *ret)

@@ -88,6 +88,8 @@ struct late_record {
 	unsigned int reserved;
 	struct late_root roots[LATE_ROOTS];
 	unsigned short rule[LATE_BITS]; /* of each bit, one rule that it stands for: its index in the plan */
+	unsigned char group[LATE_BITS]; /* and what protects: enum protect_group */
+	unsigned long long lost;        /* refusals that found no room in the ring buffer; counted in the kernel */
 };
 
 /* The hash of a name, as four words, zero beyond its end. */
@@ -105,13 +107,17 @@ static inline unsigned long long late_hash(const unsigned long long words[LATE_H
 #define LATE_PLACE_2(hash) ((hash) >> 48 & (LATE_PLAIN - 1))
 
 /* A refusal, in the ring buffer. */
+#define LATE_RING_BYTES (1 << 18)
 #define LATE_REFUSAL_NAMES 8
 #define LATE_REFUSAL_NAME 64
 struct late_refusal {
-	unsigned int session; /* key */
-	unsigned int pid;     /* in the first pid namespace */
-	unsigned int ops;     /* 1 << enum late_op, what was asked */
-	unsigned int rule;    /* index in the plan */
+	unsigned int session;    /* key */
+	int pid;                 /* in the session's pid namespace */
+	unsigned int ops;        /* 1 << enum late_op, what was asked */
+	unsigned int rule;       /* index in the plan */
+	unsigned int group;      /* of the rule */
+	unsigned int secret;     /* it is about reading */
+	unsigned long long lost; /* of this session, so far */
 	char comm[16];
 	/* The path from its last name on, as far up as the root or as there is room; then empty. Names may be cut. */
 	char names[LATE_REFUSAL_NAMES][LATE_REFUSAL_NAME];

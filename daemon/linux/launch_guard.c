@@ -232,3 +232,11 @@ bool launch_guard_keeps_secrets(const struct launch *l)
 {
 	return l->guard && l->guard->tokens;
 }
+
+const char *launch_guard_first_left(const struct launch *l)
+{
+	for (uint32_t i = 0; l->guard && i < l->plan.n_rules; i++)
+		if (l->guard->states[i] == LATE_UNGUARDED && l->plan.rules[i].effect == PATH_DENY_READ)
+			return l->plan.rules[i].pattern;
+	return NULL;
+}

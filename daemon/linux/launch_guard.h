@@ -18,5 +18,7 @@ int launch_guard_begin(struct launch *l, struct error *e);
 bool launch_guard_is_whole(const struct launch *l);
 /* The same for the rules that deny reading alone. */
 bool launch_guard_keeps_secrets(const struct launch *l);
+/* The pattern of the first rule that denies reading and is left for another way; NULL = there is none. */
+const char *launch_guard_first_left(const struct launch *l);
 
 #endif

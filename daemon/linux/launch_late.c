@@ -224,6 +224,11 @@ static int require(struct launch *l, struct error *e)
 
 	if (!(l->plan.flags & PLAN_LATE_REQUIRED) || is_kept(l))
 		return 0;
+	if (late->way == LATE_WAY_KERNEL)
+		return launch_step_fail(e, EOPNOTSUPP, "Write the rule in another way, or set lateFiles to \"report\".",
+					"The policy requires that secret files which appear later cannot be read, but "
+					"the kernel's guard has no form for the rule %s, and %s.",
+					launch_guard_first_left(l), why[late->reason]);
 	return launch_step_fail(e, EOPNOTSUPP,
 				late->reason == LATE_REASON_LIMIT ? "End sessions, or raise that number in /proc/sys."
 								  : "Take process.nesting away, or set lateFiles to "

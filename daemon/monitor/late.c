@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -13,7 +14,16 @@
 #include "daemon/linux/late_map.h"
 #include "daemon/linux/late_pins.h"
 #include "daemon/monitor/child_spawn.h"
+#include "daemon/monitor/monitor.h"
+#include "daemon/monitor/session.h"
+#include "daemon/wire/late.h"
 #include "daemon/wire/late_wire.h"
+
+/* Refusals read in one turn of the loop: others are served in between. */
+#define TURN_MAX 64
+/* Told of one session in ten seconds; the others are counted. */
+#define TOLD_MAX 64
+#define TOLD_MS 10000
 
 /* Half a second on a processor of today; under emulation ten. */
 #define ANSWER_MS 60000
@@ -81,10 +91,115 @@ void late_open(struct late *late, const char *libexec, const char *tag, int null
 		late_pins_remove(late->pins);
 }
 
+/* "…/a/b": names are cut where they do not fit, and what is more than so many levels up is not known. */
+static void write_path(const struct late_refusal *refusal, char *ret, size_t size)
+{
+	size_t n = (size_t)snprintf(ret, size, "\xe2\x80\xa6");
+
+	for (unsigned i = LATE_REFUSAL_NAMES; i-- > 0 && n < size;) {
+		const char *name = refusal->names[i];
+
+		if (name[0])
+			n += (size_t)snprintf(ret + n, size - n, "/%.*s", LATE_REFUSAL_NAME, name);
+	}
+}
+
+/* Whether one more may be told now. */
+static bool has_turn(struct late_telling *t, uint64_t now)
+{
+	if (now - t->since >= TOLD_MS) {
+		t->since = now;
+		t->told = 0;
+	}
+	return t->told < TOLD_MAX;
+}
+
+static void tell(void *data, const struct late_refusal *refusal)
+{
+	struct monitor *m = data;
+	struct control_message message = { .type = CONTROL_LATE };
+	struct late_telling *t;
+	struct session *s;
+
+	LIST_FOREACH (s, &m->sessions.list, link)
+		if (s->late_key == refusal->session)
+			break;
+	if (!s || !s->was_started)
+		return;
+	t = &s->late_telling;
+	t->untold += (uint32_t)(refusal->lost - t->lost);
+	t->lost = refusal->lost;
+	if (!has_turn(t, uv_now(&m->loop))) {
+		t->untold++;
+		return;
+	}
+	t->told++;
+	memcpy(message.id, s->id, sizeof(message.id));
+	message.kind = refusal->secret ? LATE_REFUSED : LATE_PLANT_REFUSED;
+	message.flags = refusal->group;
+	message.value = refusal->pid;
+	message.limits.pids = t->untold;
+	t->untold = 0;
+	write_path(refusal, message.error.message, sizeof(message.error.message));
+	snprintf(message.error.step, sizeof(message.error.step), "%.*s", (int)sizeof(refusal->comm), refusal->comm);
+	control_link_send(&m->control, &message, -1);
+}
+
+static void on_refusals(uv_poll_t *poll, int status, int events)
+{
+	struct monitor *m = poll->data;
+
+	late_ring_read(&m->late.ring, TURN_MAX, tell, m);
+}
+
+void late_watch(struct monitor *m)
+{
+	struct late *late = &m->late;
+	int r;
+
+	if (!late_is_on(late))
+		return;
+	r = late_ring_open(&late->ring, late->events);
+	if (r == 0)
+		r = uv_poll_init(&m->loop, &late->poll, late->events);
+	if (r < 0) {
+		late_ring_close(&late->ring);
+		log_warning("what the kernel refuses is not told: %s", strerror(-r));
+		return;
+	}
+	late->poll.data = m;
+	late->watched = true;
+	uv_poll_start(&late->poll, UV_READABLE, on_refusals);
+}
+
+void late_unwatch(struct late *late)
+{
+	if (late->watched)
+		uv_close((uv_handle_t *)&late->poll, NULL);
+	late->watched = false;
+}
+
+void late_tell_rest(struct session *s)
+{
+	struct monitor *m = s->monitor;
+	struct control_message message = { .type = CONTROL_LATE };
+
+	if (!m->late.watched || s->late_key == 0)
+		return;
+	/* As many as there can be at once: what follows is not the session's, its processes are gone. */
+	late_ring_read(&m->late.ring, LATE_RING_BYTES / sizeof(struct late_refusal), tell, m);
+	if (s->late_telling.untold == 0 || !s->was_started)
+		return;
+	memcpy(message.id, s->id, sizeof(message.id));
+	message.limits.pids = s->late_telling.untold;
+	control_link_send(&m->control, &message, -1);
+}
+
 void late_close(struct late *late)
 {
 	if (late_is_on(late))
 		late_pins_remove(late->pins);
+	late_ring_close(&late->ring);
 	late->sessions = fd_close(late->sessions);
 	late->events = fd_close(late->events);
 	late->folders = fd_close(late->folders);

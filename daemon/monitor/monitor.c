@@ -232,6 +232,7 @@ void monitor_update_listener(struct monitor *m)
 static void close_all(struct monitor *m)
 {
 	control_link_close(&m->control);
+	late_unwatch(&m->late);
 	uv_close((uv_handle_t *)&m->terminate, NULL);
 	uv_close((uv_handle_t *)&m->interrupt, NULL);
 }
@@ -330,6 +331,7 @@ int monitor_run(struct monitor *m, struct error *e)
 		uv_loop_close(&m->loop);
 		return r;
 	}
+	late_watch(m);
 	watch_signal(m, &m->terminate, SIGTERM);
 	watch_signal(m, &m->interrupt, SIGINT);
 	m->sweep.data = m;

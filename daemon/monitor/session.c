@@ -160,6 +160,7 @@ static void begin_cleaning(struct session *s)
 {
 	s->state = SESSION_CLEANING;
 	uv_timer_stop(&s->timer);
+	late_tell_rest(s);
 	late_forget(&s->monitor->late, s->late_key);
 	if (uv_queue_work(&s->monitor->loop, &s->work, remove_scratch, on_scratch_removed) < 0)
 		s->scratch_left = tree_remove(s->monitor->place.sessions, s->id);

@@ -20,6 +20,7 @@
 #include "base/limits.h"
 #include "daemon/linux/cgroup.h"
 #include "daemon/monitor/child.h"
+#include "daemon/monitor/late.h"
 #include "daemon/wire/report.h"
 
 struct etc_layer;
@@ -46,6 +47,7 @@ struct session {
 	int control_end; /* isod-control's end of its channel to isod-session, until it is handed over */
 	struct error error;
 	uint32_t late_key; /* of its record in the late guard; 0 = none */
+	struct late_telling late_telling;
 	uv_timer_t timer;
 	struct etc_layer *etc;
 	struct cgroup_leaf cgroup;

@@ -25,6 +25,10 @@ enum control_type {
 			  upper folder, of LIST: sealed struct layer_record[] (layer.h), one without magic where there
 			  is none
 			*/
+	CONTROL_LATE,  /* id; the kernel has refused something: kind (enum late_kind), flags (enum protect_group), value
+			  (process in the session), error.message: the path from the granted folder on, which the session
+			  chooses, error.step: its program; limits.pids: so many more were not told before this one, kind
+			  0: and nothing else */
 	/* control -> isod */
 	CONTROL_PEER_DONE, /* connection: isod may forget it */
 	CONTROL_START, /* connection, id, uid, flags; descriptors: plan, egress, then stdin, stdout, stderr unless PTY
