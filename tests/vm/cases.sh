@@ -10,22 +10,49 @@ judge() {
 }
 
 say "kernel $(uname -r), modules $(cat /sys/kernel/security/lsm)"
-as_dev() { setpriv --reuid 1000 --regid 1000 --clear-groups env HOME=/home/dev USER=dev bash -c "cd /home/dev/p && $1"; }
+as_dev() { setpriv --reuid 1000 --regid 1000 --clear-groups env HOME=/home/dev USER=dev bash -c "cd /home/dev/p || exit
+$1"; }
 
-start() { # LIBEXEC
-	mkfifo /run/ready
-	# A group of its own: with others in it, its controllers could not be handed down.
-	mkdir -p /sys/fs/cgroup/daemon
-	echo '+pids +memory +cpu' >/sys/fs/cgroup/cgroup.subtree_control
+# A group with a shell in it, as a login's session is, or with isod alone. The root hands nothing down by itself.
+groups=/sys/fs/cgroup
+start() { # LIBEXEC [alone]
+	[ -e /run/ready ] || mkfifo /run/ready
+	mkdir -p $groups/login
+	if [ -z "${shell:-}" ]; then
+		sleep 100000 &
+		shell=$!
+	fi
+	[ "${2:-}" = alone ] || echo $shell >$groups/login/cgroup.procs
 	(
-		echo $BASHPID >/sys/fs/cgroup/daemon/cgroup.procs
+		echo $BASHPID >$groups/login/cgroup.procs
 		exec "$1/isod" --foreground --run-dir /run/isod --state-dir /var/lib/isod --libexec "$1" --ready-fd 9 9>/run/ready \
 			>/tmp/isod.log 2>&1
 	) &
 	isod=$!
 	read -r -t 120 -n 1 _ </run/ready
-	rm /run/ready
 	sed 's/^/vm: /' /tmp/isod.log
+}
+
+stop() {
+	kill $isod
+	wait $isod
+}
+
+# What the limits of the one session are, and that one of them is felt inside.
+limits() { # NAME WHERE
+	local leaf
+	rm -f /home/dev/p/{go,waiting,over}
+	as_dev "timeout 120 /opt/isod/isoctl run --memory 256M --pids 20 --cpus 1.5 -- bash -c 'touch waiting
+		until [ -e go ]; do sleep 0.1; done
+		n=0; for i in {1..30}; do sleep 60 & n=\$((n + 1)); done; echo started \$n' >got 2>&1; echo \$? >over" &
+	until [ -e /home/dev/p/waiting ] || [ -e /home/dev/p/over ]; do sleep 0.2; done
+	leaf=$(echo $2/isod-*-????????????)
+	judge "$1: memory" $((256 << 20)) "$(cat $leaf/memory.max)"
+	judge "$1: pids" 20 "$(cat $leaf/pids.max)"
+	judge "$1: processor" '150000 100000' "$(cat $leaf/cpu.max)"
+	touch /home/dev/p/go
+	wait $!
+	judge "$1: more processes than may be" 1 "$(grep -c 'fork: .*unavailable' /home/dev/p/got | sed 's/[1-9][0-9]*/1/')"
 }
 
 # What the program does once the human has made files: WAY PATH OTHER, one a line; prints WAY PATH and how it ended.
@@ -60,15 +87,21 @@ move .git/hooks .git/h2
 create .git/hooks/pre-commit
 move .git/x .git/hooks/pre-commit
 create .git/config.worktree
-cut .gitmodules
-open-cutting .gitmodules
-delete .gitmodules
-read .gitmodules
+create .git/commondir
+move plain .git/config
+cut .gitpod.yml
+open-cutting .gitpod.yml
+delete .gitpod.yml
+read .gitpod.yml
+read node_modules/m/test.pem
+create node_modules/m/.envrc
+create .gitmodules
 create new.pem
 create free
 move plain plain2
 folder d/e
 END
+# 13: EACCES, the guard; 3: what is there at the start is a mount of its own.
 wanted='read .env 13
 read a/b/key.pem 13
 read-write .env.local 13
@@ -95,14 +128,19 @@ move d 13
 symlink .vscode 13
 create a/b/.envrc 13
 move .git 13
-move .git/hooks 13
-create .git/hooks/pre-commit 13
-move .git/x 13
+move .git/hooks 3
+create .git/hooks/pre-commit 3
+move .git/x 3
 create .git/config.worktree 13
-cut .gitmodules 13
-open-cutting .gitmodules 13
-delete .gitmodules 13
-read .gitmodules 0
+create .git/commondir 13
+move plain 3
+cut .gitpod.yml 13
+open-cutting .gitpod.yml 13
+delete .gitpod.yml 13
+read .gitpod.yml 0
+read node_modules/m/test.pem 0
+create node_modules/m/.envrc 0
+create .gitmodules 0
 create new.pem 0
 create free 0
 move plain 0
@@ -118,7 +156,7 @@ prepare() {
 }
 # The human's work, while the session runs.
 human='echo s >.env; echo s >.env.local; echo e >.env.example; echo k >a/b/key.pem; mkdir a/.env; echo l >a/.env/lib; ln -s .env lnk
-	echo m >.gitmodules; touch go'
+	echo m >.gitpod.yml; mkdir -p node_modules/m; echo k >node_modules/m/test.pem; touch go'
 
 attack() { # prints as .wanted
 	prepare
@@ -141,19 +179,66 @@ work() { # TEXT SCRIPT: must succeed
 	[ $r = 0 ] || sed 's/^/vm:   /' /tmp/work.log
 }
 
+# ---- control groups ----
+/opt/isod/test_monitor_cgroup >/tmp/test_cgroup.log 2>&1
+judge 'unit tests of control groups' 0 $?
+prepare
+start /opt/isod
+limits 'in a login' "$groups/isod-*"
+stop
+judge 'no group of ours is left at the root' 0 "$(ls $groups | grep -c '^isod-')"
+kill $shell
+wait $shell 2>/dev/null
+unset shell
+echo '+pids +memory +cpu' >$groups/cgroup.subtree_control
+start /opt/isod alone
+limits 'alone in its group' "$groups/login"
+judge 'nothing of ours at the root' 0 "$(ls $groups | grep -c '^isod-')"
+stop
+judge 'no group of ours is left below' 0 "$(ls $groups/login | grep -c '^isod-')"
+say 'control groups tried'
+
+# ---- attacks ----
 start /opt/isod
 grep -q 'refused by the kernel, as was seen' /tmp/isod.log || { bad=$((bad + 1)); say "there is no guard"; }
 got=$(attack)
 compare "$got"
 [ $bad = 0 ] || sed 's/^/vm:   /' /tmp/attack.err
+# What was refused is in the log of the session, whose it was, with the rule and the program.
+log=/var/lib/isod/audit
+judge 'log: a secret' yes "$(grep -rh '"secret.refused"' $log | grep -F '/.env"' | grep -F '"rule":"dotenv"' | grep -qF '"program":"roundabout"' && echo yes)"
+judge 'log: a plant' yes "$(grep -rh '"plant.refused"' $log | grep -F '/.mcp.json"' | grep -qF '"by":"session"' && echo yes)"
+say "$(grep -rhc '\.refused"' $log | head -n 1) refusals in the log"
+say 'attacks tried'
 
+# ---- work ----
 prepare
 as_dev 'git add plain && git commit -qm zero'
 work 'git: commit, branch, rebase, stash' 'set -e; echo 1 >f; git add f; git commit -qm one; git checkout -qb side; echo 2 >f; git commit -qam two
 	git checkout -q -; echo 3 >g; git add g; git commit -qm three; git checkout -q side; git rebase -q -; echo 4 >f; git stash -q; git stash pop -q'
 work 'git: worktree' 'set -e; git worktree add -q w; cd w; echo 5 >h; git add h; git commit -qm five'
+work 'git: init, clone, a submodule in a clone' 'set -e; git init -q n; cd n; git config user.email a@b.c; git config user.name n; git config core.x y
+	echo 1 >f; echo "[submodule \"m\"]" >.gitmodules; git add .; git commit -qm six; cd ..; git clone -q n n2; cd n2; git config core.x y
+	git -c protocol.file.allow=always submodule add -q ../n s; git commit -qm seven; cd ..; mv n n3; rm -rf n2 n3'
+work 'git: remove a worktree' 'set -e; git worktree add -q w9; git worktree remove w9'
+work 'an installation of packages' 'set -e; mkdir -p node_modules/.x-1/test z; echo k >z/key.txt; tar -C z -cf x.tar --transform s/key.txt/key.pem/ key.txt
+	tar -C node_modules/.x-1/test -xf x.tar; cat node_modules/.x-1/test/key.pem; mv node_modules/.x-1 node_modules/x; mkdir node_modules/x/.vscode; echo >node_modules/x/.envrc
+	rm -rf node_modules'
 work 'an archive with a certificate' 'set -e; mkdir x; echo k >x/n.txt; tar -C x -cf x.tar --transform s/n.txt/n.pem/ n.txt; mkdir y; tar -C y -xf x.tar; test -e y/n.pem'
 work 'saving like an editor' 'set -e; echo a >s; echo b >.s.swp; mv .s.swp s; sed -i s/b/c/ s; cp s s~; rm s~; ln s s2; ln -s s s3'
+
+say 'work tried'
+
+# ---- sandboxes inside ----
+prepare
+nested() { # SCRIPT: prints the exit code of a roundabout way in namespaces made inside
+	rm -f /home/dev/p/{go,waiting,over,.env}
+	as_dev "(until [ -e waiting ] || [ -e over ]; do sleep 0.2; done; echo s >.env; touch go) & /opt/isod/isoctl run --nesting -- bash -c 'touch waiting
+		until [ -e go ]; do sleep 0.1; done; $1; echo ended \$?' 2>/tmp/nested.err; touch over" | sed -n 's/^ended //p'
+}
+judge 'user namespace' 13 "$(nested 'unshare -Urm ./roundabout read .env')"
+judge 'pid namespace' 13 "$(nested 'unshare -Urpf ./roundabout read .env')"
+say 'namespaces tried'
 
 # Killed, isod takes its sessions with it; until then they are guarded by what is pinned.
 pins=$(ls /sys/fs/bpf/isod-*/ | wc -l)
@@ -163,8 +248,7 @@ wait $isod 2>/dev/null
 judge 'pinned programs after kill -9' 10 "$(ls /sys/fs/bpf/isod-*/ | wc -l)"
 start /opt/isod
 judge 'pinned programs of the next isod' 10 "$(ls /sys/fs/bpf/isod-*/ | wc -l)"
-kill $isod
-wait $isod
+stop
 judge 'pinned programs at the end' 0 "$(ls /sys/fs/bpf | grep -c isod)"
 
 # Without the guard the same must succeed, or the attacks prove nothing.
@@ -176,6 +260,5 @@ got=$(attack)
 for way in 'create .mcp.json' 'move plain' 'create .vscode' 'create a/b/.envrc' 'move .env'; do
 	judge "without the guard: $way" 0 "$(grep -F -m 1 "$way " <<<"$got" | sed 's/.* //')"
 done
-kill $isod
-wait $isod
+stop
 [ $bad = 0 ] && say 'all as wanted' || say "$bad not as wanted"

@@ -36,17 +36,17 @@ for c in bash cat chmod chown cp cut date dd env find git grep head id ln ls mkd
 	add "$path"
 	[ -e "$tree/bin/$c" ] || ln -s "$path" "$tree/bin/$c"
 done
+for c in git-upload-pack git-receive-pack; do ln -s "$(type -P git)" "$tree/bin/$c"; done
 cp -a /usr/lib/git-core "$tree/usr/lib/" 2>/dev/null || { mkdir -p "$tree/usr/lib" && cp -a /usr/lib/git-core "$tree/usr/lib/"; }
 mkdir -p "$tree/usr/share/git-core" && cp -a /usr/share/git-core/templates "$tree/usr/share/git-core/"
 for nss in /lib/x86_64-linux-gnu/libnss_files.so.2; do [ -e "$nss" ] && add "$nss"; done
 install -D /bin/busybox "$tree/bin/busybox"
-for p in isod isod-control isod-launch isod-session isod-late isoctl; do
-	install -m 755 "$build/$p" "$tree/opt/isod/$p"
+for p in isod isod-control isod-launch isod-session isod-late isoctl tests/vm/roundabout tests/unit/monitor/test_monitor_cgroup; do
+	install -m 755 "$build/$p" "$tree/opt/isod/${p##*/}"
 	{ ldd "$build/$p" 2>/dev/null || true; } | { grep -o '/[^ ]*' || true; } | while read -r lib; do
 		[ -e "$tree$lib" ] || install -D "$(realpath "$lib")" "$tree$lib"
 	done
 done
-install -m 755 "$build/tests/vm/roundabout" "$tree/opt/isod/roundabout"
 install -m 755 "$top/tests/vm/init" "$tree/init"
 install -m 755 "$top/tests/vm/cases.sh" "$tree/opt/isod/cases.sh"
 printf 'root:x:0:0::/root:/bin/bash\nisod:x:101:101::/:/bin/false\nisod-net:x:102:102::/:/bin/false\ndev:x:1000:1000::/home/dev:/bin/bash\n' >"$tree/etc/passwd"

@@ -20,7 +20,7 @@ fi
 "$top/tests/vm/image.sh" "$build" "$kernel" "$work"
 
 log=$work/console.log
-timeout "${VM_SECONDS:-600}" qemu-system-x86_64 -M q35 -accel tcg,thread=multi -cpu max -smp 2 -m 2048 -nodefaults \
+timeout "${VM_SECONDS:-1200}" qemu-system-x86_64 -M q35 -accel tcg,thread=multi -cpu max -smp 2 -m 2048 -nodefaults \
 	-no-user-config -no-reboot -display none -serial "file:$log" -kernel "$work/vmlinuz" -initrd "$work/initrd" \
 	-device virtio-rng-pci \
 	-append "console=ttyS0 quiet panic=-1 mitigations=off random.trust_cpu=on rdinit=/init ${VM_APPEND:-}" </dev/null || true
