@@ -27,11 +27,11 @@
 static char outside[] = "/var/tmp/isod-test-reach-XXXXXX";
 
 struct start {
-	struct driver d;
 	char patterns[RULES_MAX][TEXT_MAX];
 	struct path_rule rules[RULES_MAX];
 	char script[1024];
 	const char *argv[4];
+	struct driver d; /* last, since it has no fixed end */
 };
 
 static void as_user(const char *folder, const char *script)
