@@ -1,6 +1,7 @@
 #include "daemon/linux/launch_late_task.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,10 @@
 
 #include "base/cleanup.h"
 #include "base/fd.h"
+
+/* How often a thread may still be found running: at once, and after a millisecond each. */
+#define RUNNING_AT_ONCE 20
+#define RUNNING_TRIES 40
 
 /* Where the flags are among a call's arguments. creat(2) has none: it only writes. */
 static const struct {
@@ -66,11 +71,27 @@ static bool read_text(pid_t thread, const char *name, char *text, size_t size)
 	return n > 0;
 }
 
+/* The question is asked a moment before its thread lies down to wait for the answer: until then it counts as running.
+ */
+static bool is_running(const char *text)
+{
+	return strncmp(text, "running", 7) == 0;
+}
+
 bool launch_late_task_only_writes(pid_t thread)
 {
 	char text[256];
 
-	return thread > 0 && read_text(thread, "syscall", text, sizeof(text)) && launch_late_task_writes(text);
+	for (int i = 0; i < RUNNING_TRIES; i++) {
+		if (thread <= 0 || !read_text(thread, "syscall", text, sizeof(text)))
+			return false;
+		if (!is_running(text))
+			return launch_late_task_writes(text);
+		/* Another processor has it, or ours must be left to it. */
+		if (i >= RUNNING_AT_ONCE)
+			(void)poll(NULL, 0, 1);
+	}
+	return false;
 }
 
 pid_t launch_late_task_process(pid_t thread)
