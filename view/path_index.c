@@ -369,15 +369,14 @@ static void find_other(const struct path_index *x, unsigned key, const struct pa
 
 static void find_every(const struct path_index *x, const struct path_part *p, path_index_fn *fn, void *context)
 {
-	size_t first = x->starts[KEY_EVERY], len = (size_t)(p->end - p->path);
+	size_t first = x->starts[KEY_EVERY];
 
 	for (size_t i = first; i < x->starts[KEY_EVERY + 1] && x->work->done < x->work->bound; i++) {
 		const struct wild *w = &x->others[i];
 		bool known = p->every && i - first < PATH_EVERY;
 
 		x->work->done++;
-		if (known ? (*p->every >> (i - first) & 1) != 0
-			  : path_pattern_match_part_counted(w->pattern, p->path, len, &x->work->done))
+		if (known ? (*p->every >> (i - first) & 1) != 0 : matches(x, w, p))
 			fn(w->id, p->depth, p->whole, context);
 	}
 }
