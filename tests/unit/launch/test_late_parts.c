@@ -204,14 +204,19 @@ static const struct plan watched_plan = {
 	.mounts = &watched_mount, .n_mounts = 1, .rules = watched_rules, .n_rules = 1
 };
 
+/* As in pid 1 they live as long as the process. */
+static struct launch_watch *watches[2];
+static size_t n_watches;
+
 static struct launch_watch *watch(int group)
 {
 	struct path_rules *rules;
-	struct launch_watch *w;
+	struct launch_watch **w = &watches[n_watches++];
 
+	assert_true(n_watches <= ARRAY_SIZE(watches));
 	assert_int_equal(path_rules_new(watched_rules, 1, &rules), 0);
-	assert_int_equal(launch_watch_new(group, &watched_plan, rules, &report, &w), 0);
-	return w;
+	assert_int_equal(launch_watch_new(group, &watched_plan, rules, &report, w), 0);
+	return *w;
 }
 
 /* The host may make files for ever. */
