@@ -82,10 +82,10 @@ static int by_link(const struct launch *l, const struct plan_mount *m, const cha
 
 	if (r == 0)
 		r = respell(real, around, path, around_len);
-	if (r == 0 && fstat(fd, &st) < 0)
-		r = -errno;
 	if (r < 0)
 		return r;
+	if (fstat(fd, &st) < 0)
+		return -errno;
 	path_rules_decide(l->rules, real, S_ISDIR(st.st_mode) ? PATH_FOLDER : PATH_FILE, &v);
 	if (!(m->flags & PLAN_GRANT) || is_enough(m, v.access))
 		return -ENOENT;
