@@ -19,7 +19,7 @@
 /* LIMIT_PLAN_MOUNTS lines of a few hundred bytes, and room for long paths. */
 #define MOUNTINFO_MAX (32U << 20)
 /* Somebody who renames folders in a loop is met by as many tries. */
-#define TRIES 64
+#define TRIES 1024
 
 /* The kernel writes blank, tab, newline and backslash as three octal digits. In place. */
 static void unescape(char *text)

@@ -87,7 +87,8 @@ def test_no_descriptor_or_memory_is_kept(isod):
         assert isod.run('true').rc == 0
         isod.run('/no/such')
     wait_for(lambda: len(isod.helpers()) == 1, 'idle')
-    wait_for(lambda: count() == before, f'descriptors as before {before}')
+    # fewer: a layer of /etc that was replaced meanwhile has gone
+    wait_for(lambda: all(now <= then for now, then in zip(count(), before)), f'descriptors as before {before}')
 
 
 def test_cgroups_are_removed(isod):
