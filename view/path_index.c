@@ -416,14 +416,14 @@ void path_index_find_part(const struct path_index *x, const struct path_part *p,
 
 uint64_t path_index_every(const struct path_index *x, const char *folder)
 {
-	char path[LIMIT_PATH + 2];
+	char path[LIMIT_PATH + 3];
 	size_t len = folder[1] ? strlen(folder) : 0;
 	uint64_t every = 0;
 
 	if (len >= LIMIT_PATH)
 		return 0;
 	memcpy(path, folder, len);
-	memcpy(path + len, "/x", 2);
+	memcpy(path + len, "/x", 3);
 	for (size_t i = x->starts[KEY_EVERY], k = 0; i < x->starts[KEY_EVERY + 1] && k < PATH_EVERY; i++, k++)
 		if (path_pattern_match_part_counted(x->others[i].pattern, path, len + 2, &x->work->done))
 			every |= 1ULL << k;

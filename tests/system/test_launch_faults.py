@@ -5,6 +5,7 @@ import os
 import pwd
 import re
 import shlex
+import shutil
 
 import pytest
 
@@ -127,6 +128,8 @@ def test_a_step_that_fails(faulty, project, step):
     before = settled(faulty)
     assert before['groups'] == [] and before['folders'] == [], before
     set_rules(faulty, rules)
+    # Caches that other tests made would be the first to need the scratch folder.
+    shutil.rmtree(os.path.join(pwd.getpwnam(USERS[0]).pw_dir, '.m2'), ignore_errors=True)
     mark = os.path.join(project, 'ran')
     r = faulty.sh(f'echo ran > {shlex.quote(mark)}', options=OPTIONS.get(step, []), cwd=project)
     assert r.rc == 125 and not os.path.exists(mark), r
