@@ -70,16 +70,25 @@ int launch_caller_keep_group(struct launch *l, gid_t gid, struct error *e)
 	return 0;
 }
 
+/* A mount whose folder the host removes meanwhile is no longer below the root: EXDEV, of a lookup that cannot leave it.
+ */
+static int open_now(int dir, const char *path, uint64_t flags, uint64_t resolve)
+{
+	int r = launch_sys_openat2(dir, path, flags, resolve | RESOLVE_NO_MAGICLINKS);
+
+	return r == -EXDEV && resolve & RESOLVE_IN_ROOT ? -ENOENT : r;
+}
+
 int launch_caller_open(const struct launch_context *c, int dir, const char *path, uint64_t flags, uint64_t resolve)
 {
-	_cleanup_close_ int fd = launch_sys_openat2(dir, path, flags, resolve | RESOLVE_NO_MAGICLINKS);
+	_cleanup_close_ int fd = open_now(dir, path, flags, resolve);
 	int r;
 
 	if (fd != -EACCES && fd != -EPERM)
 		return fd < 0 ? fd : take_fd(&fd);
 	r = launch_caller_enter(c);
 	if (r == 0)
-		fd = launch_sys_openat2(dir, path, flags, resolve | RESOLVE_NO_MAGICLINKS);
+		fd = open_now(dir, path, flags, resolve);
 	if (r == 0 && fd < 0)
 		r = fd;
 	if (launch_caller_leave() < 0)
