@@ -57,19 +57,6 @@ static int append_path(struct buffer *out, const struct call *call, struct error
 	return r < 0 ? r : append_rules(out, rules);
 }
 
-static int append_pair(struct buffer *out, const char *name, const struct json_value *v)
-{
-	int r = buffer_printf(out, "%s: ", name);
-
-	if (r == 0)
-		r = listing_append(out, json_get(v, "value"));
-	if (r == 0)
-		r = buffer_append_string(out, "  (");
-	if (r == 0)
-		r = listing_append(out, json_get(v, "from"));
-	return r < 0 ? r : buffer_append_string(out, ")\n");
-}
-
 /* The file view's part of a policy: lists, switches, and the switches of "protect". */
 static int append_members(struct buffer *out, const char *prefix, const struct json_value *object)
 {
@@ -81,12 +68,12 @@ static int append_members(struct buffer *out, const char *prefix, const struct j
 
 		snprintf(name, sizeof(name), "%s%s", prefix, m->name);
 		if (m->value.type == JSON_OBJECT && json_get(&m->value, "from")) {
-			r = append_pair(out, name, &m->value);
+			r = listing_append_origin(out, name, &m->value);
 		} else if (m->value.type == JSON_OBJECT && prefix[0] == '\0') {
 			r = append_members(out, "protect.", &m->value);
 		} else if (m->value.type == JSON_ARRAY) {
 			for (size_t k = 0; r == 0 && k < m->value.array.count; k++)
-				r = append_pair(out, name, &m->value.array.items[k]);
+				r = listing_append_origin(out, name, &m->value.array.items[k]);
 		}
 	}
 	return r;

@@ -25,19 +25,6 @@ static bool is_leaf(const struct json_value *v)
 	return v->type == JSON_OBJECT && v->object.count == 2 && json_get(v, "value") && json_get(v, "from");
 }
 
-static int append_leaf(struct buffer *out, const char *path, const struct json_value *v)
-{
-	int r = buffer_printf(out, "%s: ", path);
-
-	if (r == 0)
-		r = listing_append(out, json_get(v, "value"));
-	if (r == 0)
-		r = buffer_append_string(out, "  (");
-	if (r == 0)
-		r = listing_append(out, json_get(v, "from"));
-	return r < 0 ? r : buffer_append_string(out, ")\n");
-}
-
 /* One line a value: "sandbox.network.allowedDomains: ok.example  (user ...)". path is cut off again on return; the
  * depth is bounded by the reader. */
 static int append_values(struct buffer *out, char *path, size_t size, const struct json_value *v)
@@ -46,7 +33,7 @@ static int append_values(struct buffer *out, char *path, size_t size, const stru
 	int r = 0;
 
 	if (is_leaf(v))
-		return append_leaf(out, path, v);
+		return listing_append_origin(out, path, v);
 	if (v->type == JSON_ARRAY) {
 		for (size_t i = 0; r == 0 && i < v->array.count; i++)
 			r = append_values(out, path, size, &v->array.items[i]);

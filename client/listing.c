@@ -84,6 +84,19 @@ int listing_print(const struct buffer *text)
 	return 0;
 }
 
+int listing_append_origin(struct buffer *out, const char *name, const struct json_value *v)
+{
+	int r = buffer_printf(out, "%s: ", name);
+
+	if (r == 0)
+		r = listing_append(out, json_get(v, "value"));
+	if (r == 0)
+		r = buffer_append_string(out, "  (");
+	if (r == 0)
+		r = listing_append(out, json_get(v, "from"));
+	return r < 0 ? r : buffer_append_string(out, ")\n");
+}
+
 int listing_print_json(const struct json_value *v)
 {
 	_cleanup_buffer_ struct buffer text = BUFFER_INIT(64U << 20);

@@ -12,6 +12,9 @@ int listing_append(struct buffer *out, const struct json_value *v);
 /* An array of strings as a command line: arguments that need it are quoted for a shell. */
 int listing_append_argv(struct buffer *out, const struct json_value *argv);
 
+/* A line of a policy: "name: value  (where it comes from)"; v has the members value and from. */
+int listing_append_origin(struct buffer *out, const char *name, const struct json_value *v);
+
 /* v as JSON and a line feed. 0, or 1 where stdout does not take it (reported). */
 int listing_print_json(const struct json_value *v);
 /* Writes it to stdout. 0, or 1. */

@@ -81,12 +81,12 @@ def race(root_dir, project):
     os.makedirs(os.path.join(other.pw_dir, 'proj/deep'), exist_ok=True)
     for name in ('secret', 'proj/secret', 'proj/deep/secret'):
         write(os.path.join(other.pw_dir, name), 'OTHERSECRET\n', 0o600, other)
-    for name in ('work/proj/sub/.env', 'work/proj/sub2/.env', 'work/proj/.env', 'work/proj/plain', 'work2/proj/plain', 'grant/plain'):
+    for name in ('place/proj/sub/.env', 'place/proj/sub2/.env', 'place/proj/.env', 'place/proj/plain', 'place2/proj/plain', 'grant/plain'):
         os.makedirs(os.path.dirname(os.path.join(project, name)), exist_ok=True)
         write(os.path.join(project, name), 'DOTENV\n' if name.endswith('.env') else 'plain\n')
     write(mine.pw_dir + '/.ssh/race_key', 'RACEKEY\n', 0o600, mine)
     for name, target in (('to-root', roots), ('to-other', other.pw_dir), ('to-proc', '/proc/1/root'), ('to-etc', '/etc'),
-                         ('to-ssh', mine.pw_dir + '/.ssh'), ('work/proj/to-other', other.pw_dir), ('work/proj/to-root', roots)):
+                         ('to-ssh', mine.pw_dir + '/.ssh'), ('place/proj/to-other', other.pw_dir), ('place/proj/to-root', roots)):
         os.symlink(target, os.path.join(project, name))
     subprocess.run(['chown', '-hR', f'{USERS[0]}:', project], check=True)
     return project
@@ -126,13 +126,13 @@ def run_race(isod, race, pairs, cwd, options, *show, starts=STARTS):
 
 
 RACES = {
-    'the project': ([('work/proj', 'to-other'), ('work/proj', 'to-root')], 'work/proj', []),
-    'above the project': ([('work', 'work2'), ('work', 'to-other'), ('work', 'to-root')], 'work/proj', []),
-    INSIDE: ([('work/proj/sub', 'work/proj/to-other'), ('work/proj/sub', 'work/proj/sub2'), ('work/proj/sub2', 'work/proj/to-root')],
-                           'work/proj', []),
-    'a grant': ([('grant', 'to-root'), ('grant', 'to-other'), ('grant', 'to-proc')], 'work2/proj', ['--allow-read', '{}/grant']),
-    'a writable grant': ([('grant', 'to-root'), ('grant', 'to-other'), ('grant', 'to-etc')], 'work2/proj', ['--allow-write', '{}/grant']),
-    'above a grant': ([('work', 'work2'), ('work2', 'to-other')], 'grant', ['--allow-read', '{}/work/proj']),
+    'the project': ([('place/proj', 'to-other'), ('place/proj', 'to-root')], 'place/proj', []),
+    'above the project': ([('place', 'place2'), ('place', 'to-other'), ('place', 'to-root')], 'place/proj', []),
+    INSIDE: ([('place/proj/sub', 'place/proj/to-other'), ('place/proj/sub', 'place/proj/sub2'), ('place/proj/sub2', 'place/proj/to-root')],
+                           'place/proj', []),
+    'a grant': ([('grant', 'to-root'), ('grant', 'to-other'), ('grant', 'to-proc')], 'place2/proj', ['--allow-read', '{}/grant']),
+    'a writable grant': ([('grant', 'to-root'), ('grant', 'to-other'), ('grant', 'to-etc')], 'place2/proj', ['--allow-write', '{}/grant']),
+    'above a grant': ([('place', 'place2'), ('place2', 'to-other')], 'grant', ['--allow-read', '{}/place/proj']),
 }
 
 
@@ -172,12 +172,12 @@ print(tried, read)
 @pytest.mark.parametrize('how', ['folders', 'with a link', 'out of the project', 'the file'])
 def test_opens_while_names_are_swapped(isod, race, how):
     """Secrets that come after the start, under secret names at every moment, in folders that are exchanged at full speed."""
-    proj = os.path.join(race, 'work/proj')
+    proj = os.path.join(race, 'place/proj')
     pairs = {
-        'folders': [('work/proj/sub', 'work/proj/sub2')],
-        'with a link': [('work/proj/sub', 'work/proj/to-other'), ('work/proj/sub2', 'work/proj/to-root')],
-        'out of the project': [('work/proj/sub', 'grant'), ('work/proj/sub2', 'work2/proj')],
-        'the file': [('work/proj/sub/.env', 'work/proj/sub2/.env'), ('work/proj/sub/.env', 'work/proj/sub/.env.local')],
+        'folders': [('place/proj/sub', 'place/proj/sub2')],
+        'with a link': [('place/proj/sub', 'place/proj/to-other'), ('place/proj/sub2', 'place/proj/to-root')],
+        'out of the project': [('place/proj/sub', 'grant'), ('place/proj/sub2', 'place2/proj')],
+        'the file': [('place/proj/sub/.env', 'place/proj/sub2/.env'), ('place/proj/sub/.env', 'place/proj/sub/.env.local')],
     }[how]
     for name in ('sub/.env', 'sub2/.env', '.env'):
         os.unlink(os.path.join(proj, name))
@@ -186,7 +186,7 @@ def test_opens_while_names_are_swapped(isod, race, how):
     assert p.stdout.readline() == b'ready\n', p.stderr.read()
     for name in ('sub/.env', 'sub2/.env', 'sub/.env.local'):
         write(os.path.join(proj, name), 'DOTENV\n')
-    for name in ('grant/.env', 'work2/proj/.env'):
+    for name in ('grant/.env', 'place2/proj/.env'):
         write(os.path.join(race, name), 'DOTENV\n')
     write(os.path.join(proj, 'sub/plain'), 'plain\n')
     with Swapping([(os.path.join(race, a), os.path.join(race, b)) for a, b in pairs]):
@@ -203,7 +203,7 @@ LOCKED = ('.vscode', '.claude', 'a/.vscode')
 @pytest.mark.timeout(900 + 2 * STARTS)
 def test_locks_that_are_moved_out_and_back(isod, race):
     """What is locked is a mount of its own: it is guarded like the rest, wherever its folder is while the guard is set up."""
-    inside, outside = os.path.join(race, 'work/proj/sub'), os.path.join(race, 'grant')
+    inside, outside = os.path.join(race, 'place/proj/sub'), os.path.join(race, 'grant')
     secrets = [f'{top}/{name}/.env' for top in (inside, outside) for name in LOCKED]
     for path in secrets:
         os.makedirs(os.path.dirname(path))
@@ -229,8 +229,8 @@ def test_locks_that_are_moved_out_and_back(isod, race):
 
 def test_the_swap_is_real(race):
     """The control: root that goes by the path does read what is not the user's."""
-    with Swapping([(os.path.join(race, 'work'), os.path.join(race, 'to-other')), (os.path.join(race, 'grant'), os.path.join(race, 'to-root'))]):
-        assert sees(os.path.join(race, 'work/proj/secret'), 'OTHERSECRET')
+    with Swapping([(os.path.join(race, 'place'), os.path.join(race, 'to-other')), (os.path.join(race, 'grant'), os.path.join(race, 'to-root'))]):
+        assert sees(os.path.join(race, 'place/proj/secret'), 'OTHERSECRET')
         assert sees(os.path.join(race, 'grant/secret'), 'ROOTSECRET')
 
 
@@ -270,10 +270,10 @@ def call(isod, uid_name, **parameters):
     return out.decode(errors='replace')
 
 
-@pytest.mark.parametrize('cwd', ['{race}/work/..', '{race}/work/../../../../root', '{race}/./work', '{race}//work', '{race}/work/', 'work', '',
+@pytest.mark.parametrize('cwd', ['{race}/place/..', '{race}/place/../../../../root', '{race}/./place', '{race}//place', '{race}/place/', 'place', '',
                                  '/proc/self/cwd', '/proc/self/root', '/proc/1/root', '/proc/self/fd/3', '/dev/fd/3', '{race}/to-root', '{race}/to-other',
                                  '{race}/to-proc', '{race}/to-other/proj', '{roots}', '{roots}/proj', '{other}', '{other}/proj', '/', '/etc', '/root',
-                                 '/run/isod', '/proc', '/sys/fs/cgroup', '{race}/none', '{race}/work/proj/plain'])
+                                 '/run/isod', '/proc', '/sys/fs/cgroup', '{race}/none', '{race}/place/proj/plain'])
 def test_projects_that_are_none(isod, race, root_dir, cwd):
     """With dots, by a magic link, by a link, of somebody else, a file: refused, whoever the caller is."""
     other = pwd.getpwnam(USERS[1]).pw_dir
@@ -284,7 +284,7 @@ def test_projects_that_are_none(isod, race, root_dir, cwd):
 
 def test_a_project_that_is_one(isod, race):
     """The control for the test above."""
-    out = call(isod, USERS[0], cwd=os.path.join(race, 'work/proj'))
+    out = call(isod, USERS[0], cwd=os.path.join(race, 'place/proj'))
     assert 'error' not in out.splitlines()[0] and 'plain\n' in out and 'DOTENV' not in out, out
 
 
@@ -295,15 +295,15 @@ def test_grants_that_the_caller_cannot_reach(isod, race, root_dir, grant, how):
     other = pwd.getpwnam(USERS[1]).pw_dir
     path = grant.format(race=race, roots=os.path.join(root_dir, 'race-roots'), other=other)
     r = isod.sh(f'cat {path} {path}/secret {path}/proj/secret {path}/id_ed25519; ls -A {path}', options=[how, path],
-                cwd=os.path.join(race, 'work/proj'))
+                cwd=os.path.join(race, 'place/proj'))
     assert 'SECRET' not in r.text + r.errors and 'KEY' not in r.text and 'root:' not in r.text, r
 
 
 def test_hard_links_to_the_outside(isod, race):
     """A second name of a file outside the project, made by its owner before the start, is in the project; one made inside is refused."""
     home = pwd.getpwnam(USERS[0]).pw_dir
-    os.link(home + '/.ssh/id_ed25519', os.path.join(race, 'work/proj/id_ed25519'))
-    r = isod.sh('cat id_ed25519; ln /usr/bin/env e; ln /etc/passwd p; ln ~/.ssh/id_ed25519 k; ls -A', cwd=os.path.join(race, 'work/proj'))
+    os.link(home + '/.ssh/id_ed25519', os.path.join(race, 'place/proj/id_ed25519'))
+    r = isod.sh('cat id_ed25519; ln /usr/bin/env e; ln /etc/passwd p; ln ~/.ssh/id_ed25519 k; ls -A', cwd=os.path.join(race, 'place/proj'))
     # masked by its name all the same
     assert 'KEY' not in r.text and not {'e', 'p', 'k'} & set(r.text.split()), r
 
@@ -311,7 +311,7 @@ def test_hard_links_to_the_outside(isod, race):
 def test_nobody_else_reaches_a_session(isod, race):
     """The scratch folders of a session, and what it mounts, are not to be found by other users."""
     p = isod.popen('run', '-q', '--', 'sh', '-c', 'echo SESSIONSECRET >/tmp/x; echo up; exec sleep 1000', stdin=subprocess.DEVNULL,
-                   stdout=subprocess.PIPE, cwd=os.path.join(race, 'work/proj'))
+                   stdout=subprocess.PIPE, cwd=os.path.join(race, 'place/proj'))
     assert p.stdout.readline() == b'up\n'
     try:
         r = subprocess.run(['sh', '-c', f'ls -R {isod.state_dir} {isod.run_dir}; cat {isod.state_dir}/sessions/*/*/x; cat /proc/*/root/tmp/x'],

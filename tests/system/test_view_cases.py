@@ -163,7 +163,7 @@ def check(places, home, got, on=lambda switch, default: default):
 
 
 def test_the_check_itself():
-    assert covers('/**/*[-_]credentials.json', '/h', '/h/work/application_default_credentials.json')
+    assert covers('/**/*[-_]credentials.json', '/h', '/h/jobs/application_default_credentials.json')
     assert covers('~/.config/git', '/h', '/h/.config/git/credentials') and not covers('/**/.env', '/h', '/h/.envx')
     assert covers('/**/.env*', '/h', '/h/a/.env.x') and covers('/**/.git/modules/**/hooks', '/h', '/x/.git/modules/a/b/hooks/z')
 
@@ -171,7 +171,7 @@ def test_the_check_itself():
 @pytest.mark.parametrize('off', [None, *SWITCHES])
 def test_each_protection(isod, own_home, policy, off):
     """Masked: EACCES; locked: EROFS, and not moved or replaced. With its switch off: as if it were any file."""
-    project = own_home + '/work/p'
+    project = own_home + '/jobs/p'
     places = Places(project, own_home, table())
     assert len(places.rows) > 200
     own(own_home)
@@ -317,10 +317,10 @@ def test_106_forms_of_rules(isod, project, policy, rule, good):
 
 
 def test_106_absolute_stays_absolute(isod, own_home, policy):
-    for name in ('.ssh/id', 'work/p/home/x/.ssh/id'):
+    for name in ('.ssh/id', 'jobs/p/home/x/.ssh/id'):
         fill(os.path.join(own_home, name))
     own(own_home)
-    r = isod.sh('cat ~/.ssh/id; cat home/x/.ssh/id', cwd=own_home + '/work/p', options=policy(
+    r = isod.sh('cat ~/.ssh/id; cat home/x/.ssh/id', cwd=own_home + '/jobs/p', options=policy(
         allowRead=['~'], denyRead=['/home/*/.ssh/**'], protect={'keys': False}))
     assert r.text == 'text\n' and 'denied' in r.errors, r
 

@@ -121,11 +121,11 @@ static void patterns(void **state)
 		const char *pattern, *text;
 		bool matches;
 	} cases[] = {
-		{ "/home/u/work/**", "/home/u/work/r/.git", true },
-		{ "/home/u/work/**", "/home/u/workshop/.git", false },
+		{ "/home/u/jobs/**", "/home/u/jobs/r/.git", true },
+		{ "/home/u/jobs/**", "/home/u/jobshop/.git", false },
 		{ "**/.git", "/a/b/.git", true },
-		{ "**/work/**", "/home/u/work/r/.git", true },
-		{ "**/work/**", "/home/u/works/r/.git", false },
+		{ "**/jobs/**", "/home/u/jobs/r/.git", true },
+		{ "**/jobs/**", "/home/u/jobsite/r/.git", false },
 		{ "/a/*/c", "/a/b/c", true },
 		{ "/a/*/c", "/a/b/b/c", false },
 		{ "/a/**/c", "/a/c", true },
