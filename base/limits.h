@@ -46,6 +46,8 @@
 #define LIMIT_EGRESS (8U << 20)
 #define LIMIT_EGRESS_RULES 100000
 #define LIMIT_PINNED_ADDRESSES 16
+/* The text of a deny rule that its users are shown, in bytes: two lines of a terminal. */
+#define LIMIT_DENY_REASON 200
 
 #define LIMIT_POLICY_FILE (1U << 20)
 #define LIMIT_POLICY_LAYERS 16

@@ -44,6 +44,10 @@ const char *egress_reason_name(uint32_t reason);
 /* One sentence for people, ends in a full stop, contains no name. */
 const char *egress_reason_text(uint32_t reason);
 
+/* May this text be shown to the users of a deny rule: 1 to LIMIT_DENY_REASON bytes of UTF-8, not only blanks, nothing
+ * that acts on a terminal or changes the order of what is read? */
+bool egress_why_is_valid(const char *text);
+
 enum egress_rule_kind {
 	EGRESS_RULE_HOST = 1, /* exact canonical name */
 	EGRESS_RULE_SUFFIX,   /* "*.domain": stored as "domain"; matches any name below it, not the apex */
@@ -59,6 +63,7 @@ struct egress_rule {
 	uint16_t port; /* 0: 80 and 443; in a deny rule every port */
 	uint8_t address[16];
 	const char *name; /* canonical, for HOST and SUFFIX */
+	const char *why;  /* of a deny rule: what its users are told (egress_why_is_valid()), or NULL */
 };
 
 struct egress_pin {
@@ -73,7 +78,7 @@ struct egress_pin {
 enum egress_unlisted { EGRESS_UNLISTED_DENY = 0 };
 
 /*
- * Immutable once built. egress_rules_done() frees the names and the arrays, so all of them are heap memory where it is
+ * Immutable once built. egress_rules_done() frees the texts and the arrays, so all of them are heap memory where it is
  * called; rules that point at other memory need only free(by_name). The rules keep their order: it never changes a
  * decision, and egress_verdict.rule is an index into it.
  */
@@ -94,6 +99,8 @@ struct egress_rules {
  * allowed. The host bits of address rules must be zero. 0 or -ENOMEM. */
 int egress_rules_prepare(struct egress_rules *r);
 void egress_rules_done(struct egress_rules *r);
+/* Frees the texts of one rule. */
+void egress_rule_done(struct egress_rule *rule);
 
 struct egress_target {
 	const char *name; /* canonical, or NULL for an address literal */

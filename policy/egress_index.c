@@ -127,10 +127,17 @@ int egress_rules_prepare(struct egress_rules *r)
 	return 0;
 }
 
+void egress_rule_done(struct egress_rule *rule)
+{
+	free((char *)rule->name);
+	free((char *)rule->why);
+	rule->name = rule->why = NULL;
+}
+
 void egress_rules_done(struct egress_rules *r)
 {
 	for (uint32_t i = 0; i < r->n_rules; i++)
-		free((char *)r->rules[i].name);
+		egress_rule_done(&r->rules[i]);
 	for (uint32_t i = 0; i < r->n_pins; i++)
 		free((char *)r->pins[i].name);
 	free(r->rules);

@@ -1,6 +1,7 @@
 /*
  * Layout, little-endian: u32 magic, u32 version, u32 unlisted, u32 rules, u32 pins; then the rules and the pins.
- * Strings are blocks that end in NUL; addresses have a u8 4 or 6 before their 4 or 16 bytes. Nothing may follow.
+ * A deny rule ends in the text for its users, "" for none. Strings are blocks that end in NUL; addresses have a u8 4 or
+ * 6 before their 4 or 16 bytes. Nothing may follow.
  */
 #include "policy/egress_wire.h"
 
@@ -58,6 +59,26 @@ static int read_name(struct cursor *c, const char **ret)
 	return *ret ? 0 : -ENOMEM;
 }
 
+static int append_why(struct buffer *b, const struct egress_rule *rule)
+{
+	if (!rule->deny)
+		return rule->why ? -EINVAL : 0;
+	return append_name(b, rule->why ? rule->why : "");
+}
+
+static int read_why(struct cursor *c, struct egress_rule *ret)
+{
+	const char *why;
+	int r = ret->deny ? cursor_string(c, LIMIT_DENY_REASON + 1, &why) : 0;
+
+	if (r < 0 || !ret->deny || why[0] == '\0')
+		return r;
+	if (!egress_why_is_valid(why))
+		return -EBADMSG;
+	ret->why = strdup(why);
+	return ret->why ? 0 : -ENOMEM;
+}
+
 static int encode_rule(const struct egress_rule *rule, struct buffer *ret)
 {
 	int r = buffer_append_u8(ret, rule->kind);
@@ -68,12 +89,16 @@ static int encode_rule(const struct egress_rule *rule, struct buffer *ret)
 		r = buffer_append_u16(ret, rule->port);
 	if (r < 0)
 		return r;
-	if (rule->kind == EGRESS_RULE_HOST || rule->kind == EGRESS_RULE_SUFFIX)
-		return append_name(ret, rule->name);
-	if (rule->kind != EGRESS_RULE_ADDRESS)
-		return -EINVAL;
-	r = buffer_append_u8(ret, rule->bits);
-	return r < 0 ? r : append_address(ret, rule->family, rule->address);
+	if (rule->kind == EGRESS_RULE_HOST || rule->kind == EGRESS_RULE_SUFFIX) {
+		r = append_name(ret, rule->name);
+	} else if (rule->kind == EGRESS_RULE_ADDRESS) {
+		r = buffer_append_u8(ret, rule->bits);
+		if (r == 0)
+			r = append_address(ret, rule->family, rule->address);
+	} else {
+		r = -EINVAL;
+	}
+	return r < 0 ? r : append_why(ret, rule);
 }
 
 static int encode_pin(const struct egress_pin *pin, struct buffer *ret)
@@ -121,6 +146,14 @@ static int decode_network(struct cursor *c, struct egress_rule *ret)
 	return memcmp(masked, ret->address, sizeof(masked)) == 0 ? 0 : -EBADMSG;
 }
 
+static int decode_host(struct cursor *c, struct egress_rule *ret)
+{
+	int r = read_name(c, &ret->name);
+
+	/* "*.com" would be most of the world. */
+	return r == 0 && ret->kind == EGRESS_RULE_SUFFIX && !strchr(ret->name, '.') ? -EBADMSG : r;
+}
+
 static int decode_rule(struct cursor *c, struct egress_rule *ret)
 {
 	int r = cursor_u8(c, &ret->kind);
@@ -134,14 +167,12 @@ static int decode_rule(struct cursor *c, struct egress_rule *ret)
 	if (ret->deny > 1)
 		return -EBADMSG;
 	if (ret->kind == EGRESS_RULE_ADDRESS)
-		return decode_network(c, ret);
-	if (ret->kind != EGRESS_RULE_HOST && ret->kind != EGRESS_RULE_SUFFIX)
-		return -EBADMSG;
-	r = read_name(c, &ret->name);
-	/* "*.com" would be most of the world. */
-	if (r == 0 && ret->kind == EGRESS_RULE_SUFFIX && !strchr(ret->name, '.'))
+		r = decode_network(c, ret);
+	else if (ret->kind == EGRESS_RULE_HOST || ret->kind == EGRESS_RULE_SUFFIX)
+		r = decode_host(c, ret);
+	else
 		r = -EBADMSG;
-	return r;
+	return r < 0 ? r : read_why(c, ret);
 }
 
 static int decode_pin(struct cursor *c, struct egress_pin *ret)

@@ -33,6 +33,7 @@ struct policy_origin {
 
 struct policy_text {
 	const char *text; /* as written, e.g. "~/.cache/pip", "*.example.org:443" */
+	const char *why;  /* of a denied host: what its users are told; NULL */
 	struct policy_origin origin;
 };
 

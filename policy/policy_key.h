@@ -22,7 +22,7 @@ const struct policy_key *policy_key_find(const char *parent, const char *name);
  * another object. */
 const char *policy_key_suggest(const char *parent, const char *name);
 
-/* policy_value.c, policy_filesystem.c, policy_hosts.c, policy_limits.c */
+/* policy_value.c, policy_domains.c, policy_filesystem.c, policy_hosts.c, policy_limits.c */
 policy_read_fn policy_read_later;
 policy_read_fn policy_read_paths;
 policy_read_fn policy_read_devices;

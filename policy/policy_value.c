@@ -55,32 +55,6 @@ int policy_read_bytes(const struct policy_builder *b, const struct json_value *v
 	return 0;
 }
 
-static int read_domain(const struct policy_builder *b, const struct policy_key *key, const struct json_value *item,
-		       const struct policy_place *place)
-{
-	bool deny = policy_list_of(b, key) == &b->policy->denied_domains;
-	struct error cause = ERROR_INIT;
-	struct egress_rule rule;
-	int r;
-
-	if (b->policy->egress.n_rules == LIMIT_EGRESS_RULES)
-		return policy_refuse(b, place, NULL, "There are more than %u rules.", LIMIT_EGRESS_RULES);
-	if (egress_rule_parse(item->string.data, deny, &rule, &cause) < 0)
-		return policy_refuse_cause(b, place, &cause);
-	r = policy_rule_append(b, &rule);
-	if (r < 0) {
-		free((char *)rule.name);
-		return r;
-	}
-	return policy_list_append(b, policy_list_of(b, key), item->string.data, place->line);
-}
-
-int policy_read_domains(const struct policy_builder *b, const struct policy_key *key, const struct json_value *value,
-			const struct policy_place *place)
-{
-	return policy_read_array(b, key, value, place, read_domain);
-}
-
 static int check_variable(const struct policy_builder *b, const char *name, const struct policy_place *place)
 {
 	if (environment_name_is_valid(name, strlen(name)))

@@ -46,6 +46,28 @@ static void write_text(const struct output *o, const char *text, const struct po
 	end_value(o, origin);
 }
 
+/* A denied host in the form in which it was given. */
+static void write_denied(const struct output *o, const struct policy_list *list)
+{
+	json_write_key(o->writer, "deniedDomains");
+	json_write_array(o->writer);
+	for (size_t i = 0; i < list->count; i++) {
+		const struct policy_text *item = &list->items[i];
+
+		if (!item->why) {
+			write_text(o, item->text, &item->origin);
+			continue;
+		}
+		begin_value(o);
+		json_write_object(o->writer);
+		json_write_member_string(o->writer, "host", item->text);
+		json_write_member_string(o->writer, "reason", item->why);
+		json_write_object_end(o->writer);
+		end_value(o, &item->origin);
+	}
+	json_write_array_end(o->writer);
+}
+
 static void write_list(const struct output *o, const char *name, const struct policy_list *list)
 {
 	json_write_key(o->writer, name);
@@ -102,7 +124,7 @@ static void write_sandbox(const struct output *o, const struct policy *p)
 	write_filesystem(o, p);
 	begin_object(o, "network");
 	write_list(o, "allowedDomains", &p->allowed_domains);
-	write_list(o, "deniedDomains", &p->denied_domains);
+	write_denied(o, &p->denied_domains);
 	json_write_object_end(o->writer);
 	json_write_object_end(o->writer);
 }

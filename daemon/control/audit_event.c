@@ -221,6 +221,8 @@ static void write_rule(struct json_writer *w, const struct policy *p, uint32_t r
 	else
 		return;
 	json_write_member_string(w, "rule", text->text);
+	if (text->why)
+		json_write_member_string(w, "why", text->why);
 	json_write_member_string(w, "from", policy_layer_name(text->origin.layer));
 	if (text->origin.path && text->origin.path[0] != '\0') {
 		json_write_key(w, "file");

@@ -16,7 +16,7 @@
 
 static struct egress_rule rules[] = {
 	{ .kind = EGRESS_RULE_HOST, .name = "ok.example", .port = 8443 },
-	{ .kind = EGRESS_RULE_SUFFIX, .name = "wild.example", .deny = 1 },
+	{ .kind = EGRESS_RULE_SUFFIX, .name = "wild.example", .deny = 1, .why = "It tracks." },
 	{ .kind = EGRESS_RULE_ADDRESS, .family = AF_INET, .bits = 8, .address = { 10 } },
 	{ .kind = EGRESS_RULE_ADDRESS, .family = AF_INET6, .bits = 32, .address = { 0x20, 1, 0xd, 0xb8 }, .deny = 1 },
 };
@@ -54,6 +54,10 @@ static void round_trip(void **state)
 		assert_int_equal(g->family, r->family);
 		assert_int_equal(g->bits, r->bits);
 		assert_memory_equal(g->address, r->address, 16);
+		if (r->why)
+			assert_string_equal(g->why, r->why);
+		else
+			assert_null(g->why);
 		if (r->name)
 			assert_string_equal(g->name, r->name);
 		else
@@ -143,6 +147,8 @@ static const struct bad_rule bad_rules[] = {
 	{ "address", { .kind = EGRESS_RULE_HOST, .name = "127.0.0.1" } },
 	{ "localhost", { .kind = EGRESS_RULE_HOST, .name = "localhost" } },
 	{ "below localhost", { .kind = EGRESS_RULE_SUFFIX, .name = "a.localhost" } },
+	{ "a text that acts", { .kind = EGRESS_RULE_HOST, .deny = 1, .name = "a.example", .why = "a\033[2J" } },
+	{ "a blank text", { .kind = EGRESS_RULE_HOST, .deny = 1, .name = "a.example", .why = "  " } },
 	{ "top level", { .kind = EGRESS_RULE_SUFFIX, .name = "com" } },
 	{ "bits of v4", { .kind = EGRESS_RULE_ADDRESS, .family = AF_INET, .bits = 33, .address = { 10 } } },
 	{ "bits of v6", { .kind = EGRESS_RULE_ADDRESS, .family = AF_INET6, .bits = 129 } },

@@ -100,6 +100,7 @@ struct mistake {
 };
 
 #define NET(x) "{\"sandbox\":{\"network\":{" x "}}}"
+#define FIFTY "12345678901234567890123456789012345678901234567890"
 #define FILES(x) "{\"sandbox\":{\"filesystem\":{" x "}}}"
 
 static const struct mistake mistakes[] = {
@@ -133,6 +134,25 @@ static const struct mistake mistakes[] = {
 	{ NET("\"allowedDomains\":[\"x\",\n1]"), "2: sandbox.network.allowedDomains[1]",
 	  "must be a string, not an integer", "" },
 	{ "{\"process\":{\"nesting\":\"yes\"}}", "1: process.nesting", "true or false", "" },
+	/* denials that say why */
+	{ NET("\"allowedDomains\":[{\"host\":\"a.example\",\"reason\":\"x\"}]"), "1: sandbox.network.allowedDomains[0]",
+	  "Only an entry of deniedDomains", "as a string" },
+	{ NET("\"deniedDomains\":[{\"host\":\"a.example\"}]"), "1: sandbox.network.deniedDomains[0]",
+	  "The object has no \"reason\".", "\"host\"" },
+	{ NET("\"deniedDomains\":[{\"reason\":\"x\"}]"), "1: sandbox.network.deniedDomains[0]",
+	  "The object has no \"host\".", "\"host\"" },
+	{ NET("\"deniedDomains\":[{\"host\":\"a.example\",\n\"why\":\"x\"}]"),
+	  "2: sandbox.network.deniedDomains[0].why", "unknown key \"why\"", "\"reason\"" },
+	{ NET("\"deniedDomains\":[{\"host\":\"a.example\",\n\"reason\":7}]"),
+	  "2: sandbox.network.deniedDomains[0].reason", "must be a string, not an integer", "" },
+	{ NET("\"deniedDomains\":[{\"host\":\"a.example\",\"reason\":\"\"}]"),
+	  "1: sandbox.network.deniedDomains[0].reason", "cannot be seen", "" },
+	{ NET("\"deniedDomains\":[{\"host\":\"a.example\",\"reason\":\"a\\u001b[2Jb\"}]"),
+	  "1: sandbox.network.deniedDomains[0].reason", "cannot be seen", "" },
+	{ NET("\"deniedDomains\":[{\"host\":\"a.example\",\"reason\":\"" FIFTY FIFTY FIFTY FIFTY "x\"}]"),
+	  "1: sandbox.network.deniedDomains[0].reason", "longer than 200 bytes", "" },
+	{ NET("\"deniedDomains\":[{\"host\":\"https://a.example\",\"reason\":\"x\"}]"),
+	  "1: sandbox.network.deniedDomains[0]", "is a URL", "a.example" },
 	/* later versions */
 	{ NET("\"publish\":[]"), "1: sandbox.network.publish", "does not enforce \"sandbox.network.publish\" yet",
 	  "Remove" },

@@ -108,6 +108,34 @@ static void lists_append_and_deny_wins(void **state)
 	policy_done(&p);
 }
 
+/* A reason stays with its rule through layers, and is written in the form in which it can be read again. */
+static void denials_say_why(void **state)
+{
+	const struct layers layers = { { DOMAINS("", "{\"host\":\"*.x.example\",\"reason\":\"It tracks.\"}"), NULL,
+					 DOMAINS("\"a.example\"", "\"b.example\""), NULL } };
+	static const char written[] = "\"deniedDomains\":[{\"host\":\"*.x.example\",\"reason\":\"It tracks.\"},"
+				      "\"b.example\"]";
+	const struct egress_target t = { .name = "a.x.example", .port = 443 };
+	_cleanup_buffer_ struct buffer text = BUFFER_INIT(1 << 20);
+	struct egress_verdict v;
+	struct json_writer *w;
+	struct policy p;
+
+	must_load(&layers, &p);
+	egress_decide(&p.egress, &t, &v);
+	assert_int_equal(v.reason, EGRESS_DENIED);
+	assert_string_equal(p.egress.rules[v.rule].why, "It tracks.");
+	assert_string_equal(p.denied_domains.items[0].why, "It tracks.");
+	assert_null(p.denied_domains.items[1].why);
+	assert_null(p.egress.rules[2].why);
+	w = json_write_new(&text);
+	policy_write_values(&p, w, false);
+	assert_int_equal(json_write_finish(w), 0);
+	assert_int_equal(buffer_append_u8(&text, 0), 0);
+	assert_non_null(strstr(text.data, written));
+	policy_done(&p);
+}
+
 #define PIDS(n) "{\"limits\":{\"pids\":" #n "}}"
 
 static void smallest_limit(void **state)
@@ -426,12 +454,19 @@ static void written(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(built_in),          cmocka_unit_test(lists_append_and_deny_wins),
-		cmocka_unit_test(smallest_limit),    cmocka_unit_test(nesting),
-		cmocka_unit_test(variables),         cmocka_unit_test(wrong_layer),
-		cmocka_unit_test(order_of_layers),   cmocka_unit_test(digest),
-		cmocka_unit_test(written),           cmocka_unit_test(switches),
-		cmocka_unit_test(path_lists_append), cmocka_unit_test(only_the_administrator_degrades),
+		cmocka_unit_test(denials_say_why),
+		cmocka_unit_test(built_in),
+		cmocka_unit_test(lists_append_and_deny_wins),
+		cmocka_unit_test(smallest_limit),
+		cmocka_unit_test(nesting),
+		cmocka_unit_test(variables),
+		cmocka_unit_test(wrong_layer),
+		cmocka_unit_test(order_of_layers),
+		cmocka_unit_test(digest),
+		cmocka_unit_test(written),
+		cmocka_unit_test(switches),
+		cmocka_unit_test(path_lists_append),
+		cmocka_unit_test(only_the_administrator_degrades),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
