@@ -101,6 +101,8 @@ struct launch {
 	size_t n_covered; /* what the step "protected files" did, and how many folders were beyond its bound */
 	size_t n_locked;
 	size_t n_not_searched;
+	char *unsearched;          /* the first folder that could not be read or named, and why; NULL = none */
+	int unsearched_err;        /* errno */
 	size_t n_not_kept;         /* the same where the program can write */
 	uint64_t *special_devices; /* st_dev of the special filesystems that belong in the view */
 	size_t n_special_devices;

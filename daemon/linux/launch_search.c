@@ -229,13 +229,26 @@ static bool must_see_all(const struct launch *l)
 	return !l->late_guard && !(l->plan.flags & PLAN_DEGRADED) && l->plan.flags & PLAN_NESTING;
 }
 
+static int not_searched(const struct launch *l, struct error *e)
+{
+	/* The path last: it may be cut. */
+	return launch_step_fail(e, l->unsearched_err, "Remove that folder, or deny it, or allow less.",
+				"What the rules protect cannot be looked for (%s) in %s.", strerror(l->unsearched_err),
+				l->unsearched);
+}
+
 static int skip(struct search *s, const char *folder, int err, struct error *e)
 {
-	s->l->n_not_searched++;
-	if (!must_see_all(s->l))
-		return 0;
-	return launch_step_fail(e, err, NULL, "%s cannot be searched for what the rules protect: %s.", folder,
-				strerror(err));
+	struct launch *l = s->l;
+
+	l->n_not_searched++;
+	if (!l->unsearched) {
+		l->unsearched = strdup(folder);
+		l->unsearched_err = err;
+	}
+	if (!l->unsearched)
+		return -ENOMEM;
+	return must_see_all(l) ? not_searched(l, e) : 0;
 }
 
 /* Makes s->path the entry's; false = it is too long for a path. */
@@ -361,6 +374,8 @@ static int search_once(struct search *s, struct error *e)
 	s->moved = s->full = false;
 	s->n_entries = 0;
 	s->l->n_not_searched = s->l->n_not_kept = 0;
+	free(s->l->unsearched);
+	s->l->unsearched = NULL;
 	r = add_grants(s, true, e);
 	if (r == 0)
 		r = add_grants(s, false, e);
@@ -459,5 +474,7 @@ int launch_search(struct launch *l, struct error *e)
 
 int launch_search_check(struct launch *l, struct error *e)
 {
-	return l->n_not_searched > 0 && !l->late_guard && !(l->plan.flags & PLAN_DEGRADED) ? too_many(e) : 0;
+	if (l->n_not_searched == 0 || l->late_guard || l->plan.flags & PLAN_DEGRADED)
+		return 0;
+	return l->unsearched ? not_searched(l, e) : too_many(e);
 }

@@ -1,18 +1,26 @@
 """Each step of isod-launch fails in turn: the report names it, nothing runs and nothing is left behind.
 
 isod-launch is started under a filter of the test's (denying.py), so that the one system call of that step is refused."""
+import json
 import os
 import pwd
 import re
 import shlex
 import shutil
+import subprocess
 
 import pytest
 
-from conftest import BUILD, Isod, SANITIZED, USERS, project_of
+from conftest import BUILD, Isod, SANITIZED, USERS, project_of, write
 from waiting import wait_for
 
 TESTS = os.path.dirname(os.path.abspath(__file__))
+
+
+def table_of(source):
+    """The names of the steps in a table of isod-launch."""
+    with open(os.path.join(TESTS, '../../daemon', source), encoding='ascii') as f:
+        return set(re.findall(r'\{ "([^"]+)", \w+ \}', f.read()))
 
 
 def descriptor(name):
@@ -20,7 +28,7 @@ def descriptor(name):
         return re.search(rf'{name} =\s+(\d+),', f.read()).group(1)
 
 
-# step: what is refused; True: the session has a terminal
+# step: what is refused (denying.py)
 FAULTS = {
     'descriptors': ['fcntl:1=1034'],
     'context': ['close_range'],
@@ -28,7 +36,10 @@ FAULTS = {
     'filters': ['mmap:4=7'],
     'cgroups': [f'write:0={descriptor("LAUNCH_FD_CGROUP")}'],
     'limits': ['prlimit64:1=7'],
+    # no memory
+    'rules': ['outer/brk@prlimit64:1=7', 'outer/mmap@prlimit64:1=7'],
     'open sources': ['openat2'],
+    'matches of patterns': ['outer/openat2@setgroups:0=0'],
     'clone sources': ['open_tree'],
     'etc overlay': ['fsopen'],
     'layers': ['fsconfig:1=0'],
@@ -40,28 +51,86 @@ FAULTS = {
     'keyring': ['keyctl'],
     'procfs': ['fsmount:2=14'],
     'loopback': ['ioctl:1=0x8914'],
+    'sysctl': [f'pid1/openat:2={os.O_WRONLY | os.O_CLOEXEC:#x}@ioctl:1=0x8914'],
     'nft ruleset': ['socket:0=16:2=12'],
     'listening sockets': ['listen'],
+    'mount namespace': ['pid1/mount_setattr@listen'],
     'view root': ['move_mount'],
     'covers': ['mkdirat:2=0'],
     'view mounts': ['mknodat:2=0x21b6'],
+    'late guard': [],
     'protected files': ['getdents64'],
     'end of covers': ['umount2:1=10'],
     'pivot root': ['pivot_root'],
+    'foreign file systems': ['pid1/openat@pivot_root'],
+    'read-only view': ['pid1/mount_setattr@pivot_root'],
     'host name': ['sethostname'],
     'terminal': ['ioctl:1=0x40045431'],
     'Landlock rules': ['landlock_add_rule'],
+    'bounding set of pid 1': ['prctl:0=24'],
     'fork': ['clone'],
+    'late files': ['setresuid:1=0'],
+    'bound of the search': ['fanotify_init'],
+    'stdio of pid 1': ['pid1/dup2:1=0'],
     'rights of pid 1': ['setresuid:0=NET'],
+    'watched folders': ['pid1/sendmsg@setresuid:0=NET'],
     'loop of pid 1': ['timerfd_create'],
+    'started': ['pid1/sendmsg@timerfd_create'],
     'program session': ['setpgid'],
+    'program null device': [f'program/openat:2={os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW:#x}'],
+    'program signals': ['program/rt_sigprocmask:0=2'],
     # not in a sanitised launcher: its own runtime asks for limits and ends without them
     **({} if SANITIZED else {'program limits': ['prlimit64:1=4']}),
+    'bounding set': ['program/prctl:0=23'],
+    'secure bits': ['program/prctl:0=28'],
     'user and group': ['setresuid:0=CALLER'],
+    'capabilities': ['program/capset'],
+    'no new privileges': ['program/prctl:0=38'],
     'working directory': ['getcwd'],
     'Landlock': ['landlock_restrict_self'],
+    'wait for pid 1': ['program/read:0=4'],
+    'seccomp filter': ['program/seccomp:0=1'],
 }
-OPTIONS = {'terminal': ['--tty'], 'program session': ['--tty'], 'layers': ['--overlay']}
+OPTIONS = {'terminal': ['--tty'], 'program session': ['--tty'], 'layers': ['--overlay'],
+           'matches of patterns': ['--allow-read', '/srv/isod-faults*/x']}
+INPUT = {'program null device': {'stdin': subprocess.DEVNULL}}
+# What it takes to put a late guard in force is made by a step before it: to refuse the one alone, the kernel must have the guard.
+ELSEWHERE = {'late guard in force', *(['program limits'] if SANITIZED else [])}
+
+
+def many_rules(project):
+    policy = os.path.join(project, 'policy.json')
+    write(policy, json.dumps({'sandbox': {'filesystem': {'denyRead': [f'./{i}-{"x" * 40}' for i in range(4000)]}}}))
+    return ['--policy', policy]
+
+
+def deep_folders(project):
+    """A path that no call takes."""
+    entry, here = pwd.getpwnam(USERS[0]), os.open(project, os.O_PATH)
+    for _ in range(20):
+        os.mkdir('d' * 250, dir_fd=here)
+        os.chown('d' * 250, entry.pw_uid, entry.pw_gid, dir_fd=here)
+        below = os.open('d' * 250, os.O_PATH, dir_fd=here)
+        os.close(here)
+        here = below
+    os.close(here)
+    return []
+
+
+PREPARE = {'rules': many_rules, 'bound of the search': deep_folders}
+# steps whose fault has a message of its own, and what must be in it
+MESSAGES = {
+    'rules': 'Cannot allocate memory', 'late guard': 'Invalid argument',
+    'bound of the search': 'What the rules protect cannot be looked for (File name too long) in ',
+}
+
+
+def test_each_step_has_its_fault():
+    steps = set()
+    for name in ('outer', 'init'):
+        steps |= table_of(f'launch/launch_{name}.c')
+    steps |= table_of('linux/launch_program.c')
+    assert len(steps) > 50 and steps - ELSEWHERE == set(FAULTS) - {'namespaces'}
 
 
 @pytest.fixture(scope='module')
@@ -79,9 +148,12 @@ def faulty(root_dir, users):
     d.stop()
 
 
-def set_rules(isod, rules):
-    launch = os.path.join(BUILD, 'isod-launch')
-    command = [launch] if not rules else ['/usr/bin/python3', os.path.join(TESTS, 'denying.py'), *rules, '--', launch]
+def set_rules(isod, rules, claim=False):
+    command = [os.path.join(BUILD, 'isod-launch')]
+    if claim:
+        command = ['/usr/bin/python3', os.path.join(TESTS, 'late_claim.py'), *command]
+    if rules:
+        command = ['/usr/bin/python3', os.path.join(TESTS, 'denying.py'), *rules, '--', *command]
     with open(isod.launcher + '.new', 'w', encoding='utf-8') as f:
         f.write(f'#!/bin/sh\nexec {shlex.join(command)}\n')
     os.chmod(isod.launcher + '.new', 0o755)
@@ -127,13 +199,14 @@ def test_a_step_that_fails(faulty, project, step):
     assert r.rc == 0, r
     before = settled(faulty)
     assert before['groups'] == [] and before['folders'] == [], before
-    set_rules(faulty, rules)
+    set_rules(faulty, rules, claim=step == 'late guard')
     # Caches that other tests made would be the first to need the scratch folder.
     shutil.rmtree(os.path.join(pwd.getpwnam(USERS[0]).pw_dir, '.m2'), ignore_errors=True)
     mark = os.path.join(project, 'ran')
-    r = faulty.sh(f'echo ran > {shlex.quote(mark)}', options=OPTIONS.get(step, []), cwd=project)
+    r = faulty.sh(f'echo ran > {shlex.quote(mark)}', options=[*OPTIONS.get(step, []), *PREPARE.get(step, lambda _: [])(project)], cwd=project, **INPUT.get(step, {}))
     assert r.rc == 125 and not os.path.exists(mark), r
     assert f'({step})' in r.errors or f'"{step}"' in r.errors or f'{step}:' in r.errors, r
+    assert MESSAGES.get(step, '') in r.errors, r
     assert settled(faulty) == before
 
 
