@@ -224,7 +224,7 @@ int launch_loop_run(struct launch *l)
 		if (r == 0 && fds[2].revents)
 			r = on_grace(&loop);
 		if (r == 0 && !loop.ended)
-			r = launch_late_serve(l);
+			r = launch_late_serve(l, &fds[3]);
 	}
 	return loop.status;
 }

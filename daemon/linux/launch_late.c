@@ -18,6 +18,7 @@
 #include "daemon/launch/launch_step.h"
 #include "daemon/linux/launch_guard.h"
 #include "daemon/linux/launch_lack.h"
+#include "daemon/linux/launch_late_folder.h"
 #include "daemon/linux/launch_late_mounts.h"
 #include "daemon/linux/launch_late_report.h"
 #include "daemon/linux/launch_late_task.h"
@@ -40,6 +41,7 @@ struct launch_late {
 	unsigned n_concerned; /* mounts of grants that a rule may be about */
 	struct path_rules *rules;
 	struct launch_watch *watch;
+	struct launch_late_folders folders;
 	struct launch_late_report report;
 };
 
@@ -248,6 +250,8 @@ static int open_guard(struct launch *l, struct error *e)
 	late->opens = late->proc_fds = -1;
 	launch_late_report_init(&late->report, l->link_fd);
 	r = path_rules_new(l->plan.rules, l->plan.n_rules, &late->rules);
+	late->folders.launch = l;
+	late->folders.rules = late->rules;
 	if (r == 0)
 		r = open_questions(l, e);
 	if (r == 0)
@@ -313,27 +317,29 @@ static bool holds_token(int fd)
 	return n < 0 || path_token_found(head, (size_t)n, st.st_size <= n);
 }
 
-/* The rules' word about a file, which some of them give only after a look into it. */
-static void decide(const struct launch_late *late, const char *path, int fd, struct path_verdict *ret)
+/* The rules' word about a file, which some of them give only after a look into it. False: it is in no grant. */
+static bool decide(struct launch_late *late, const char *path, int fd, struct path_verdict *ret)
 {
-	path_rules_decide(late->rules, path, PATH_FILE, ret);
+	if (!launch_late_folder_decide(&late->folders, path, PATH_FILE, ret))
+		return false;
 	if (ret->access == PATH_DENIED && path_rules_get(late->rules, ret->read_rule)->flags & PATH_RULE_IF_TOKEN &&
 	    !holds_token(fd))
 		path_rules_decide(late->rules, path, PATH_FILE_WITHOUT_TOKEN, ret);
+	return true;
 }
 
 /* A name may end like the kernel's suffix, and a removed file have other names: both are asked about. path becomes the
  * one that is denied. */
-static bool is_denied(const struct launch_late *late, char *path, int fd, struct path_verdict *ret)
+static bool is_allowed(struct launch_late *late, char *path, int fd, struct path_verdict *ret)
 {
 	size_t len = strlen(path), suffix = sizeof(DELETED) - 1;
 
-	decide(late, path, fd, ret);
-	if (ret->access == PATH_DENIED || len <= suffix || strcmp(path + len - suffix, DELETED) != 0)
-		return ret->access == PATH_DENIED;
+	if (!decide(late, path, fd, ret) || ret->access == PATH_DENIED)
+		return false;
+	if (len <= suffix || strcmp(path + len - suffix, DELETED) != 0)
+		return true;
 	path[len - suffix] = '\0';
-	decide(late, path, fd, ret);
-	return ret->access == PATH_DENIED;
+	return !decide(late, path, fd, ret) || ret->access != PATH_DENIED;
 }
 
 /*
@@ -344,13 +350,15 @@ static bool is_denied(const struct launch_late *late, char *path, int fd, struct
 static uint32_t judge(const struct launch *l, const struct fanotify_event_metadata *event, int *ret)
 {
 	struct launch_late *late = l->late;
-	struct path_verdict verdict;
+	struct path_verdict verdict = { .read_rule = PATH_NO_RULE };
 	char path[LIMIT_PATH];
 
-	if (!path_of(late, event->fd, path) || !launch_target_is_granted(l, path))
+	if (!path_of(late, event->fd, path))
 		return FAN_DENY;
-	if (!is_denied(late, path, event->fd, &verdict))
+	if (is_allowed(late, path, event->fd, &verdict))
 		return FAN_ALLOW;
+	if (verdict.read_rule == PATH_NO_RULE)
+		return FAN_DENY;
 	/* Who only writes reads nothing: an archive that is unpacked inside may hold such a file. */
 	if (launch_late_task_only_writes(event->pid))
 		return FAN_ALLOW;
@@ -359,6 +367,12 @@ static uint32_t judge(const struct launch *l, const struct fanotify_event_metada
 	return FAN_DENY;
 }
 
+/*
+ * Each open is a question. The kernel could be told not to ask about an inode again (FAN_MARK_IGNORE), but what is
+ * secret is a name: after `mv plain .env` on the host the inode under that name would still be one about which nobody
+ * asks, and the news of the move, which does come, waits for nobody. Such marks of folders (FAN_EVENT_ON_CHILD), for
+ * those in which no name is secret, stay with a folder that the host moves elsewhere. So there is none.
+ */
 static int answer(const struct launch *l, const struct fanotify_event_metadata *event)
 {
 	struct fanotify_response response = { .fd = event->fd };
@@ -373,17 +387,26 @@ static int answer(const struct launch *l, const struct fanotify_event_metadata *
 	return r;
 }
 
+/* Until none waits: while one is answered the next is asked, and it need not be waited for. */
 static int answer_some(const struct launch *l)
 {
 	struct fanotify_event_metadata events[TURN_MAX];
-	ssize_t n = read(l->late->opens, events, sizeof(events));
+	size_t left = TURN_MAX;
 	int r = 0;
 
-	/* An error other than "nothing there" is about one file that could not be opened for us: it was refused. */
-	for (const struct fanotify_event_metadata *e = events; n > 0 && FAN_EVENT_OK(e, n); e = FAN_EVENT_NEXT(e, n)) {
-		int result = answer(l, e);
+	while (left > 0) {
+		ssize_t n = read(l->late->opens, events, left * sizeof(*events));
 
-		r = r < 0 ? r : result;
+		/* An error other than "nothing there" is about one file that could not be opened for us: it was
+		 * refused. */
+		if (n <= 0)
+			break;
+		for (const struct fanotify_event_metadata *e = events; FAN_EVENT_OK(e, n); e = FAN_EVENT_NEXT(e, n)) {
+			int result = answer(l, e);
+
+			r = r < 0 ? r : result;
+			left--;
+		}
 	}
 	return r;
 }
@@ -403,17 +426,22 @@ int launch_late_poll(const struct launch *l, struct pollfd fds[LAUNCH_LATE_FDS])
 	return late->report.held_back > 0 || (late->watch && launch_watch_is_behind(late->watch)) ? 1000 : -1;
 }
 
+static bool is_ready(const struct pollfd *fd)
+{
+	return fd->revents != 0;
+}
+
 /* Folders first: the making of a file comes before its opening. */
-int launch_late_serve(struct launch *l)
+int launch_late_serve(struct launch *l, const struct pollfd fds[LAUNCH_LATE_FDS])
 {
 	struct launch_late *late = l->late;
 	int r = 0;
 
 	if (!late)
 		return 0;
-	if (late->watch)
+	if (late->watch && (is_ready(&fds[1]) || is_ready(&fds[2]) || launch_watch_is_behind(late->watch)))
 		r = launch_watch_serve(late->watch);
-	if (late->opens >= 0) {
+	if (is_ready(&fds[0])) {
 		int result = answer_some(l);
 
 		r = r < 0 ? r : result;

@@ -23,10 +23,11 @@ int launch_late_open(struct launch *l, struct error *e);
 /* Step, with the caller's rights: the folders that are there now; tells the state. */
 int launch_late_begin(struct launch *l, struct error *e);
 
-/* The loop: what to wait for, and for how long at most (-1 = without end); then what has come, a bounded amount. */
+/* The loop: what to wait for, and for how long at most (-1 = without end); then what has come (.revents), a bounded
+ * amount. */
 int launch_late_poll(const struct launch *l, struct pollfd fds[LAUNCH_LATE_FDS]);
 /* 0, or -errno where the session cannot go on. */
-int launch_late_serve(struct launch *l);
+int launch_late_serve(struct launch *l, const struct pollfd fds[LAUNCH_LATE_FDS]);
 /* Everybody but pid 1 is gone: tells what is still to be told. */
 void launch_late_end(struct launch *l);
 

@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/fd_pass.h"
+#include "daemon/linux/launch_late_folder.h"
 #include "daemon/linux/launch_late_mounts.h"
 #include "daemon/linux/launch_late_report.h"
 #include "daemon/linux/launch_late_task.h"
@@ -106,6 +107,73 @@ static void granted_is_what_lies_below_a_grant(void **state)
 	assert_false(launch_target_is_granted(&l, "/home/u/pp"));
 	assert_false(launch_target_is_granted(&l, "/usr"));
 	assert_false(launch_target_is_granted(&l, "/srv/a"));
+	free(l.targets);
+}
+
+/* Hundreds of folders, so that they push each other out; a grant in a folder that is none, and the other way round; a
+ * file that is mounted by itself. */
+static void what_is_remembered_of_folders_is_right(void **state)
+{
+	const struct path_rule rules[] = {
+		{ PATH_ALLOW_WRITE, 0, 0, "/g" },
+		{ PATH_ALLOW_READ, 0, 0, "/h/one" },
+		{ PATH_DENY_READ, PATH_RULE_BUILT_IN | PATH_RULE_FILES_ONLY, 0, "/**/.env" },
+		{ PATH_DENY_READ, PATH_RULE_BUILT_IN | PATH_RULE_IF_TOKEN, 0, "/**/*.key" },
+		{ PATH_EXEMPT, PATH_RULE_BUILT_IN, 0, "/**/node_modules/**/*" },
+		{ PATH_DENY_READ, 0, 0, "/g/7/secret" },
+		{ PATH_ALLOW_READ, 0, 0, "/g/8/.env" },
+	};
+	const struct plan_mount mounts[] = {
+		{ .type = PLAN_MOUNT_BIND, .flags = PLAN_GRANT, .target = "/g" },
+		{ .type = PLAN_MOUNT_BIND, .flags = PLAN_GRANT, .target = "/h/one" },
+		{ .type = PLAN_MOUNT_TMPFS, .target = "/g/3" },
+		{ .type = PLAN_MOUNT_BIND, .target = "/g/4/two" },
+	};
+	static const char *const names[] = { ".env", "a.key",  "plain",   "one", "two", "node_modules/.env",
+					     "sub",  "secret", "sub/.env" };
+	struct launch_tree trees[] = {
+		{ .attached = true }, { .attached = true }, { .attached = true }, { .attached = true }
+	};
+	static const char *const tops[] = { "", "/g", "/h" };
+	static struct launch_late_folders folders;
+	_cleanup_path_rules_ struct path_rules *compiled = NULL;
+	struct launch l = LAUNCH_INIT;
+	unsigned denied = 0, granted = 0, none = 0;
+
+	l.plan = (struct plan){ .mounts = mounts, .n_mounts = ARRAY_SIZE(mounts) };
+	l.trees = trees;
+	assert_int_equal(launch_target_index(&l), 0);
+	assert_int_equal(path_rules_new(rules, ARRAY_SIZE(rules), &compiled), 0);
+	folders.launch = &l;
+	folders.rules = compiled;
+	for (unsigned i = 0; i < 40000; i++) {
+		const char *top = tops[i % ARRAY_SIZE(tops)], *name = names[i / 7 % ARRAY_SIZE(names)];
+		enum path_kind kind = i % 5 ? PATH_FILE : PATH_FILE_WITHOUT_TOKEN;
+		struct path_verdict found, right;
+		char path[LAUNCH_LATE_FOLDER_PATH + 64];
+		bool is_granted;
+
+		if (i % 11 == 0)
+			snprintf(path, sizeof(path), "%s/%s", top, name);
+		else if (i % 101 == 0)
+			snprintf(path, sizeof(path), "%s/%0*u/%s", top, LAUNCH_LATE_FOLDER_PATH - 8 + (int)(i % 13), 7,
+				 name);
+		else
+			snprintf(path, sizeof(path), "%s/%u/%s", top, i / 3 % 251, name);
+		is_granted = launch_target_is_granted(&l, path);
+		assert_true(launch_late_folder_decide(&folders, path, kind, &found) == is_granted);
+		if (!is_granted) {
+			none++;
+			continue;
+		}
+		path_rules_decide(compiled, path, kind, &right);
+		assert_int_equal(found.access, right.access);
+		assert_int_equal(found.read_rule, right.read_rule);
+		assert_int_equal(found.write_rule, right.write_rule);
+		denied += right.access == PATH_DENIED;
+		granted++;
+	}
+	assert_true(denied > 1000 && granted > 5000 && none > 5000);
 	free(l.targets);
 }
 
@@ -275,6 +343,7 @@ int main(void)
 		cmocka_unit_test(only_a_plain_open_for_writing_writes),
 		cmocka_unit_test(mounts_are_marked_where_a_rule_may_hold),
 		cmocka_unit_test(granted_is_what_lies_below_a_grant),
+		cmocka_unit_test(what_is_remembered_of_folders_is_right),
 		cmocka_unit_test(each_path_is_told_once_a_kind),
 		cmocka_unit_test(what_comes_too_fast_is_counted),
 		cmocka_unit_test(a_broken_link_is_an_error),
