@@ -43,6 +43,15 @@ enum egress_reason {
 const char *egress_reason_name(uint32_t reason);
 /* One sentence for people, ends in a full stop, contains no name. */
 const char *egress_reason_text(uint32_t reason);
+/* EGRESS_REASON_COUNT where no reason is called so. */
+uint32_t egress_reason_from_name(const char *name);
+/* Can the same attempt succeed later, without anybody changing anything? */
+bool egress_reason_passes(uint32_t reason);
+/* What to do about it, one line, or "". host: canonical name or address of the target, "" where none is known; command:
+ * "isoctl run", whose --allow-domain would let it through. */
+#define EGRESS_HINT_MAX 400
+void egress_reason_hint(uint32_t reason, const char *command, const char *host, uint16_t port,
+			char ret[EGRESS_HINT_MAX]);
 
 /* May this text be shown to the users of a deny rule: 1 to LIMIT_DENY_REASON bytes of UTF-8, not only blanks, nothing
  * that acts on a terminal or changes the order of what is read? */
@@ -94,6 +103,10 @@ struct egress_rules {
 	uint32_t *by_end;   /* in the same block: the allowing HOST and SUFFIX rules by name, read from its end */
 	uint32_t n_by_end;
 };
+
+/* The rule as it is written in a policy. */
+#define EGRESS_RULE_TEXT_MAX 272
+void egress_rule_format(const struct egress_rule *rule, char ret[EGRESS_RULE_TEXT_MAX]);
 
 /* Sorts for fast look-up (microseconds with 50,000 rules); to be called once after building. Without it nothing is
  * allowed. The host bits of address rules must be zero. 0 or -ENOMEM. */

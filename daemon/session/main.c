@@ -107,6 +107,7 @@ int main(void)
 		.link_fd = SESSION_FD_LINK,
 		.has_pty = context.flags & SESSION_HAS_PTY,
 		.rules = &rules,
+		.id = context.id,
 	});
 	if (r < 0)
 		log_error("cannot begin: %s", strerror(-r));

@@ -325,8 +325,10 @@ static int open_network(struct session *s, int fds[LISTENER_COUNT])
 
 	/* On failure the process ends soon: descriptors that nobody has taken go with it. */
 	r = gateway_open(&s->loop, s->setup->rules, s->names, events, s->link, &gateway, &s->gateway);
-	if (r == 0)
+	if (r == 0) {
+		gateway_introduce(s->gateway, s->setup->id, "isoctl run");
 		r = dns_open(&s->loop, s->setup->rules, s->names, events, &dns, &s->dns);
+	}
 	if (r == 0)
 		r = nflog_open(&s->loop, fds[LISTENER_NFLOG], events, &s->nflog);
 	return r;

@@ -10,6 +10,7 @@ struct session_setup {
 	int link_fd;
 	bool has_pty; /* a pty master and a client will come */
 	const struct egress_rules *rules;
+	const char *id;
 };
 
 /* Serves until the program has exited and everything was handed over, or the session was ended from outside. 0, or

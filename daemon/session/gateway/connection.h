@@ -16,6 +16,7 @@
  *   FIRST      first bytes of either side on another port. Upstream: connected, nothing sent.
  *   EXCHANGE   a request that was sent, its body, the response. .exchange is valid.
  *   TUNNEL     both directions copied until both have ended.
+ *   REFUSED    .refusal is to be said in HTTP, once it is known whose connection it is. Upstream: none.
  *   LINGER     an answer of ours is flushed, then the client's end awaited, so that no reset overtakes it.
  *   CLOSED     no descriptor any more; only the answer of owner_ask().
  */
@@ -26,6 +27,7 @@ enum connection_state {
 	CONNECTION_FIRST,
 	CONNECTION_EXCHANGE,
 	CONNECTION_TUNNEL,
+	CONNECTION_REFUSED,
 	CONNECTION_LINGER,
 	CONNECTION_CLOSED,
 	CONNECTION_STATE_COUNT
@@ -41,6 +43,13 @@ enum connection_answer {
 
 struct exchange;
 
+struct refusal {
+	uint32_t reason; /* enum egress_reason */
+	unsigned status;
+	const char *message; /* in place of the reason's text; NULL */
+	bool has_waited;     /* long enough for the name of the program */
+};
+
 /* true: the state has changed, go on with it at once. false: wait, or the connection is closed. */
 typedef bool (*connection_step_fn)(struct connection *c);
 
@@ -52,7 +61,8 @@ struct connection {
 	uint8_t answer; /* enum connection_answer */
 	bool captured;
 	bool buried;
-	bool bound; /* .target is fixed, by CONNECT or by capture */
+	bool wants_json; /* so says the Accept header of the last request */
+	bool bound;      /* .target is fixed, by CONNECT or by capture */
 	struct watch client;
 	struct watch upstream;
 	struct relay up;
@@ -68,6 +78,7 @@ struct connection {
 	struct target target;
 	struct egress_verdict verdict; /* of .target */
 	struct audit audit;
+	struct refusal refusal;
 };
 
 /* Takes over fd. A captured connection has its target set by the caller before connection_start(). NULL: closed. */
@@ -103,6 +114,7 @@ bool peek_step(struct connection *c);
 bool first_step(struct connection *c);
 bool exchange_step(struct connection *c);
 bool tunnel_step(struct connection *c);
+bool refused_step(struct connection *c);
 
 /* Relays what is in .in and all that follows, without further looks. */
 bool tunnel_begin(struct connection *c);

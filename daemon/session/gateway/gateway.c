@@ -118,6 +118,7 @@ int gateway_open(uv_loop_t *loop, const struct egress_rules *rules, struct names
 	g->names = names;
 	g->events = events;
 	g->link = link;
+	gateway_introduce(g, "", "isoctl run");
 	g->original_target = capture_original_target;
 	g->poller.data = g;
 	g->out.max = 2 * LIMIT_HTTP_HEAD + RELAY_SCRATCH;
@@ -147,6 +148,12 @@ int gateway_open(uv_loop_t *loop, const struct egress_rules *rules, struct names
 	}
 	*ret = g;
 	return 0;
+}
+
+void gateway_introduce(struct gateway *g, const char *session, const char *command)
+{
+	g->session = session;
+	g->command = command;
 }
 
 void gateway_close(struct gateway *g)

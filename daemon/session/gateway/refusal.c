@@ -1,11 +1,12 @@
 #include "daemon/session/gateway/refusal.h"
 
+#include <stddef.h>
 #include <string.h>
 #include <sys/socket.h>
 
 #include "daemon/session/gateway/connection.h"
+#include "daemon/session/gateway/refusal_text.h"
 #include "daemon/session/gateway/tls_hello.h"
-#include "policy/address.h"
 
 static unsigned status_of(uint32_t reason)
 {
@@ -26,69 +27,31 @@ static unsigned status_of(uint32_t reason)
 	}
 }
 
-static const char *phrase_of(unsigned status)
+static void refuse_http(struct connection *c)
 {
-	switch (status) {
-	case 400:
-		return "Bad Request";
-	case 403:
-		return "Forbidden";
-	case 408:
-		return "Request Timeout";
-	case 501:
-		return "Not Implemented";
-	case 502:
-		return "Bad Gateway";
-	case 503:
-		return "Service Unavailable";
-	default:
-		return "HTTP Version Not Supported";
-	}
-}
-
-/* What the caller of isoctl would have to write. */
-static int append_remedy(struct buffer *b, const struct connection *c, uint32_t reason)
-{
-	char authority[TARGET_AUTHORITY_MAX];
-
-	switch (reason) {
-	case EGRESS_NOT_LISTED:
-	case EGRESS_ADDRESS_LITERAL:
-	case EGRESS_PORT:
-		/* Rules without a port mean 80 and 443. */
-		target_authority(&c->target, c->target.port == 443 ? 443 : 80, authority);
-		return buffer_printf(b, "To allow it: isoctl run --allow-domain %s\n", authority);
-	case EGRESS_PRIVATE_ADDRESS:
-		return buffer_printf(
-			b, "To allow it: a rule for the address itself, isoctl run --allow-domain ADDRESS:%u\n",
-			c->target.port);
-	default:
-		return 0;
-	}
-}
-
-static void refuse_http(struct connection *c, unsigned status, uint32_t reason, const char *hint)
-{
+	const struct egress_rules *rules = c->gateway->rules;
 	struct buffer *out = &c->gateway->out;
-	struct buffer body = BUFFER_INIT(4096);
-	char authority[TARGET_AUTHORITY_MAX];
+	char authority[TARGET_AUTHORITY_MAX] = "";
+	const struct refusal_text t = {
+		.status = c->refusal.status,
+		.reason = c->refusal.reason,
+		.message = c->refusal.message ? c->refusal.message : egress_reason_text(c->refusal.reason),
+		.authority = authority,
+		.host = c->target.name,
+		.port = c->target.port,
+		.rule = c->verdict.rule < rules->n_rules ? &rules->rules[c->verdict.rule] : NULL,
+		.program = c->audit.program ? c->audit.program : "",
+		.pid = c->audit.pid,
+		.session = c->gateway->session,
+		.command = c->gateway->command,
+		.json = c->wants_json,
+	};
 
 	out->len = 0;
-	if (c->target.port) {
+	if (c->target.port)
 		target_authority(&c->target, 0, authority);
-		buffer_printf(&body, "isod: %s: refused (%s)\n", authority, egress_reason_name(reason));
-	} else {
-		buffer_printf(&body, "isod: refused (%s)\n", egress_reason_name(reason));
-	}
-	buffer_printf(&body, "%s\n", hint ? hint : egress_reason_text(reason));
-	append_remedy(&body, c, reason);
-	buffer_printf(out,
-		      "HTTP/1.1 %u %s\r\nX-Isod-Reason: %s\r\nContent-Type: text/plain; charset=utf-8\r\n"
-		      "Content-Length: %zu\r\nConnection: close\r\n\r\n",
-		      status, phrase_of(status), egress_reason_name(reason), body.len);
-	buffer_append(out, body.data, body.len);
-	buffer_done(&body);
-	relay_push(&c->down, out->data, out->len);
+	if (refusal_text_append(&t, out) == 0)
+		relay_push(&c->down, out->data, out->len);
 }
 
 static void refuse_tls(struct connection *c, uint32_t reason)
@@ -99,7 +62,24 @@ static void refuse_tls(struct connection *c, uint32_t reason)
 	relay_push(&c->down, alert, sizeof(alert));
 }
 
-bool refuse_with(struct connection *c, unsigned status, uint32_t reason, const char *hint)
+/* The answer names the program, and one that is answered may end before anybody has looked who it is. */
+bool refused_step(struct connection *c)
+{
+	if (audit_is_asking(c) && !c->refusal.has_waited)
+		return false;
+	refuse_http(c);
+	return connection_linger(c);
+}
+
+static void on_waited(struct deadline *d)
+{
+	struct connection *c = (struct connection *)((char *)d - offsetof(struct connection, deadline));
+
+	c->refusal.has_waited = true;
+	connection_step(c);
+}
+
+bool refuse_with(struct connection *c, unsigned status, uint32_t reason, const char *message)
 {
 	static const struct linger now = { .l_onoff = 1, .l_linger = 0 };
 
@@ -111,8 +91,13 @@ bool refuse_with(struct connection *c, unsigned status, uint32_t reason, const c
 	relay_init(&c->down, &c->upstream, &c->client, NULL);
 	switch ((enum connection_answer)c->answer) {
 	case ANSWER_HTTP:
-		refuse_http(c, status, reason, hint);
-		return connection_linger(c);
+		c->refusal.status = status;
+		c->refusal.reason = reason;
+		c->refusal.message = message;
+		connection_close_upstream(c);
+		deadline_set(&c->gateway->deadlines, &c->deadline, DEADLINE_AUDIT, on_waited);
+		c->state = CONNECTION_REFUSED;
+		return true;
 	case ANSWER_TLS:
 		refuse_tls(c, reason);
 		return connection_linger(c);

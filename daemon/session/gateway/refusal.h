@@ -8,7 +8,7 @@ struct connection;
 
 /* Ends the audit event of the target with the reason, then answers by c->answer. To be returned by a step. */
 bool refuse(struct connection *c, uint32_t reason);
-/* The same with an HTTP status of its own and a sentence more (NULL: none). Static text. */
-bool refuse_with(struct connection *c, unsigned status, uint32_t reason, const char *hint);
+/* The same with an HTTP status of its own and a sentence in place of the reason's (NULL: that one). Static text. */
+bool refuse_with(struct connection *c, unsigned status, uint32_t reason, const char *message);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "daemon/session/gateway/connection.h"
 #include "daemon/session/gateway/exchange.h"
+#include "daemon/session/gateway/http_accept.h"
 #include "daemon/session/gateway/http_facts.h"
 #include "daemon/session/gateway/refusal.h"
 #include "daemon/session/gateway/tls_hello.h"
@@ -221,6 +222,7 @@ static bool malformed(struct connection *c, ssize_t error)
 static bool judge(struct connection *c, struct request *q)
 {
 	c->in_looked = 0;
+	c->wants_json = http_accept_prefers_json(&q->head);
 	if (http_facts_read(&q->head, &q->facts) < 0)
 		return malformed(c, -EBADMSG);
 	if (c->bound)

@@ -467,51 +467,9 @@ static void reasons(void **state)
 	assert_non_null(egress_reason_text(UINT32_MAX));
 }
 
-static void texts_for_users(void **state)
-{
-	static const char *const good[] = { "x", "Use the mirror.", "M\xc3\xbcnchen \xe2\x80\x94 \xf0\x9f\x9a\xab",
-					    "\xef\xbf\xbd" };
-	static const char *const bad[] = {
-		"",
-		" ",
-		"a\nb",
-		"a\tb",
-		"a\x1b[2J",
-		"a\x7f",
-		"\xc2\x9b",  /* CSI of eight bits */
-		"a\xc2\xa0", /* a blank that is none */
-		"\xe2\x80\xae"
-		"cba",              /* right to left */
-		"a\xe2\x80\x8b",    /* no width */
-		"a\xe2\x80\xa8",    /* line separator */
-		"\xf3\xa0\x81\xa1", /* a tag */
-		"\xc0\xaf",         /* not the shortest */
-		"\xe0\x80\xaf",
-		"\xed\xa0\x80", /* half of a pair */
-		"\xf4\x90\x80\x80",
-		"\xff",
-		"a\xc3",
-		"a\x80",
-	};
-	char text[LIMIT_DENY_REASON + 2];
-
-	for (size_t i = 0; i < ARRAY_SIZE(good); i++)
-		if (!egress_why_is_valid(good[i]))
-			fail_msg("good[%zu]", i);
-	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
-		if (egress_why_is_valid(bad[i]))
-			fail_msg("bad[%zu]", i);
-	memset(text, 'x', sizeof(text));
-	text[LIMIT_DENY_REASON + 1] = '\0';
-	assert_false(egress_why_is_valid(text));
-	text[LIMIT_DENY_REASON] = '\0';
-	assert_true(egress_why_is_valid(text));
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(texts_for_users),
 		cmocka_unit_test(order_does_not_matter),
 		cmocka_unit_test(nothing_allows_nothing),
 		cmocka_unit_test(any_is_not_there),

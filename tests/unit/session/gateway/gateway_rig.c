@@ -51,7 +51,7 @@ static struct egress_rule rules_table[] = {
 	{ .kind = EGRESS_RULE_HOST, .name = "raw.example", .port = 8443 },
 	{ .kind = EGRESS_RULE_HOST, .name = "raw.example", .port = 8080 },
 	{ .kind = EGRESS_RULE_HOST, .name = "deny.example" },
-	{ .kind = EGRESS_RULE_HOST, .name = "deny.example", .deny = 1 },
+	{ .kind = EGRESS_RULE_HOST, .name = "deny.example", .deny = 1, .why = "Say \"please\"." },
 	{ .kind = EGRESS_RULE_ADDRESS, .family = AF_INET, .bits = 32, .address = { 127, 0, 0, 9 } },
 	{ .kind = EGRESS_RULE_ADDRESS, .family = AF_INET6, .bits = 128, .address = { [15] = 1 }, .port = 8443 },
 };
@@ -197,6 +197,7 @@ void rig_start(void)
 	assert_int_equal(uv_loop_init(&rig.loop), 0);
 	uv_async_init(&rig.loop, &rig.wake, on_wake);
 	assert_int_equal(gateway_open(&rig.loop, &rig.rules, NULL, NULL, NULL, &l, &rig.gateway), 0);
+	gateway_introduce(rig.gateway, RIG_SESSION, "isoctl run");
 	rig.gateway->original_target = given_target;
 	assert_int_equal(pthread_create(&rig.thread, NULL, run, NULL), 0);
 }

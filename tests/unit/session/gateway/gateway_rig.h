@@ -11,6 +11,8 @@
 #include "daemon/wire/session_wire.h"
 #include "policy/egress.h"
 
+#define RIG_SESSION "0123456789abcdef"
+
 enum rig_owner { RIG_OWNER_ANSWERS, RIG_OWNER_SILENT, RIG_OWNER_FULL };
 
 /* Once, before any thread: own namespace with lo up. False: not permitted here. */

@@ -309,6 +309,87 @@ static void test_unresolved_connect(void **state)
 	check_event(closed.sent, closed.reason, VIA_CONNECT);
 }
 
+struct saying {
+	const char *sent;
+	const char *parts[8]; /* in the answer, in this order */
+	const char *absent;
+};
+
+static const struct saying sayings[] = {
+	{ "CONNECT evil.example:22" H11 "\r\n",
+	  { "HTTP/1.1 403 Forbidden\r\nX-Isod-Reason: not-listed\r\n",
+	    "X-Isod-Hint: To allow it: isoctl run --allow-domain evil.example:22\r\nX-Isod-Retry: no\r\n",
+	    "Content-Type: text/plain; charset=utf-8\r\n", "\r\n\r\nisod: evil.example:22: refused (not-listed)\n",
+	    "No rule of the policy names this host.\n",
+	    "Do not retry: ", "Asked for by /usr/bin/curl (pid 42) in session " RIG_SESSION "\n" },
+	  "X-Isod-Rule" },
+	{ "CONNECT deny.example:443" H11 "\r\n",
+	  { "X-Isod-Reason: denied\r\nX-Isod-Rule: deny deny.example\r\n", "X-Isod-Retry: no\r\n",
+	    "A deny rule of the policy names this host.\nIts owner says: Say \"please\".\nRule: deny deny.example\n" },
+	  "--allow-domain" },
+	{ "CONNECT ok.example:22" H11 "\r\n",
+	  { "X-Isod-Rule: allow ok.example\r\n", "--allow-domain ok.example:22\n" },
+	  NULL },
+	{ "CONNECT closed.example:22" H11 "\r\n",
+	  { "502 Bad Gateway\r\n", "X-Isod-Retry: later\r\n", "Trying again later can help.\n" },
+	  "Do not retry" },
+	{ "GET http://deny.example/" H11 "Host: deny.example\r\nAccept: application/json\r\n\r\n",
+	  { "X-Isod-Rule: deny deny.example\r\n", "Content-Type: application/json; charset=utf-8\r\n",
+	    "\r\n\r\n{\"error\":\"refused\",\"reason\":\"denied\",\"retry\":false,\"message\":\"A deny rule",
+	    "\"host\":\"deny.example\",\"port\":80,\"rule\":\"deny deny.example\",\"why\":\"Say \\\"please\\\".\"",
+	    "\"program\":\"/usr/bin/curl\",\"pid\":42,\"session\":\"" RIG_SESSION "\"}\n" },
+	  "isod:" },
+	{ "GET http://evil.example/" H11
+	  "Host: evil.example\r\nAccept: text/html, application/json;q=0.9, */*;q=0.8\r\n\r\n",
+	  { "Content-Type: text/plain; charset=utf-8\r\n" },
+	  NULL },
+	{ "GET http://evil.example/" H11 "Host: evil.example\r\nAccept: application/json, text/plain, */*\r\n\r\n",
+	  { "Content-Type: application/json; charset=utf-8\r\n" },
+	  NULL },
+	{ "GET http://evil.example/" H11 "Host: evil.example\r\nAccept: application/json;q=0\r\n\r\n",
+	  { "Content-Type: text/plain; charset=utf-8\r\n" },
+	  NULL },
+	{ "GET http://evil.example/" H11 "Host: evil.example\r\nAccept: */*\r\nAccept: application/json; q=0.5\r\n\r\n",
+	  { "Content-Type: text/plain; charset=utf-8\r\n" },
+	  NULL },
+	{ "GET http://evil.example/" H11
+	  "Host: evil.example\r\nAccept: text/plain;q=0.2,application/vnd.npm.install-v1+json; q=1.0\r\n\r\n",
+	  { "Content-Type: application/json; charset=utf-8\r\n" },
+	  NULL },
+	{ "GET http://evil.example/" H11 "Host: evil.example\r\nAccept: ,;,application/json;q=;v=1,\r\n\r\n",
+	  { "Content-Type: application/json; charset=utf-8\r\n" },
+	  NULL },
+};
+
+static void test_what_is_said(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(sayings); i++) {
+		const struct saying *s = &sayings[i];
+		const char *got, *at, *body;
+		size_t length = 0;
+		int c = rig_proxy();
+		bool reset;
+
+		rig_send_text(c, s->sent);
+		rig_read_end(c, &got, &reset);
+		at = got;
+		for (size_t k = 0; s->parts[k]; k++) {
+			at = at ? strstr(at, s->parts[k]) : NULL;
+			if (!at)
+				fail_msg("%s\n-> %s\nlacks %s", s->sent, got, s->parts[k]);
+		}
+		if (s->absent && strstr(got, s->absent))
+			fail_msg("%s\n-> %s", s->sent, got);
+		body = strstr(got, "\r\n\r\n");
+		at = strstr(got, "Content-Length: ");
+		assert_true(body && at && sscanf(at, "Content-Length: %zu\r\n", &length) == 1);
+		assert_int_equal(length, strlen(body + 4));
+		close(c);
+		(void)rig_event();
+	}
+}
+
 static void test_owner_comes_late_or_never(void **state)
 {
 	struct session_connection e;
@@ -371,6 +452,7 @@ int main(void)
 		cmocka_unit_test_setup(test_captured_other_ports, rig_forget),
 		cmocka_unit_test_setup(test_not_tls_on_443, rig_forget),
 		cmocka_unit_test_setup(test_unresolved_connect, rig_forget),
+		cmocka_unit_test_setup(test_what_is_said, rig_forget),
 		cmocka_unit_test_setup(test_owner_comes_late_or_never, rig_forget),
 		cmocka_unit_test_setup(test_silent_client_costs_no_event, rig_forget),
 	};
