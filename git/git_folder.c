@@ -44,6 +44,12 @@ static const char *const secret_folders[] = {
 static const char *const system_folders[] = { "/bin",  "/boot", "/dev",  "/etc", "/lib", "/lib64",
 					      "/proc", "/run",  "/sbin", "/sys", "/usr" };
 
+/* Disks that can be taken out: those of udisks lie below a folder of the user's name. */
+static bool is_on_removable_disk(const char *path)
+{
+	return git_path_is_within(path, "/run/media") && strcmp(path, "/run/media") != 0;
+}
+
 bool git_folder_is_forbidden(const char *path, const struct git_user *user)
 {
 	char folder[PATH_MAX];
@@ -51,7 +57,7 @@ bool git_folder_is_forbidden(const char *path, const struct git_user *user)
 	if (strcmp(path, "/") == 0)
 		return true;
 	for (size_t i = 0; i < ARRAY_SIZE(system_folders); i++)
-		if (git_path_is_within(path, system_folders[i]))
+		if (git_path_is_within(path, system_folders[i]) && !is_on_removable_disk(path))
 			return true;
 	if (!user->home || strcmp(user->home, "/") == 0)
 		return false;
@@ -96,7 +102,7 @@ static enum git_refusal check_way(const struct stat *st, const struct git_user *
 {
 	if (st->st_uid != 0 && st->st_uid != user->uid)
 		return GIT_FOREIGN;
-	if ((st->st_mode & S_IWOTH) && !(st->st_mode & S_ISVTX))
+	if (((st->st_mode & S_IWOTH) || group_may_write(st, user)) && !(st->st_mode & S_ISVTX))
 		return GIT_WRITABLE_BY_OTHERS;
 	return GIT_ACCEPTED;
 }

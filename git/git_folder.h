@@ -45,7 +45,8 @@ bool git_folder_is_forbidden(const char *path, const struct git_user *user);
 
 /*
  * Opens a folder that is the user's and that nobody else can write to or replace: path is clean and absolute, each
- * folder on the way is root's or the user's and not writable by others (unless sticky). *ret is the caller's to close.
+ * folder on the way is root's or the user's and not writable by others or a group of several (unless sticky). *ret is
+ * the caller's to close.
  */
 enum git_refusal git_folder_open(const char *path, const struct git_user *user, int *ret);
 /* The same checks for one more component below an open folder. */

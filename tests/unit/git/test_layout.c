@@ -305,8 +305,44 @@ static void owners(void **state)
 	assert_int_equal(chmod(at("main"), 01777), 0);
 	find("one");
 	assert_int_equal(layout.refusal, GIT_ACCEPTED);
+	/* a folder on the way that a group may write to: the user's own one, one of several */
+	assert_int_equal(chmod(at("main/.git"), 0755), 0);
+	assert_int_equal(chmod(at("main"), 0775), 0);
+	find("one");
+	assert_int_equal(layout.refusal, GIT_ACCEPTED);
+	user.group = (gid_t)-1;
+	refused("one", GIT_WRITABLE_BY_OTHERS);
+	assert_int_equal(chmod(at("main"), 01775), 0);
+	find("one");
+	assert_int_equal(layout.refusal, GIT_ACCEPTED);
 	user.uid++;
 	refused("one", GIT_FOREIGN);
+}
+
+static void places(void **state)
+{
+	static const struct {
+		const char *path;
+		bool forbidden;
+	} all[] = {
+		{ "/", true },
+		{ "/etc/x", true },
+		{ "/run", true },
+		{ "/run/user/1000/x", true },
+		{ "/run/media", true },
+		{ "/run/mediax/u", true },
+		{ "/run/media/u/stick/p/.git", false },
+		{ "/media/u/stick/p/.git", false },
+		{ "/mnt/p/.git", false },
+		{ "/srv/p/.git", false },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+		if (git_folder_is_forbidden(all[i].path, &user) != all[i].forbidden)
+			fail_msg("%s", all[i].path);
+	assert_true(git_folder_is_forbidden(at("home/.ssh/x"), &user));
+	assert_true(git_folder_is_forbidden(at("home"), &user));
+	assert_false(git_folder_is_forbidden(at("home/p/.git"), &user));
 }
 
 static void alternates(void **state)
@@ -363,6 +399,7 @@ int main(void)
 		TEST(forged),
 		TEST(links),
 		TEST(owners),
+		TEST(places),
 		TEST(alternates),
 		TEST(many),
 		cmocka_unit_test(identities),
