@@ -73,11 +73,15 @@ int late_check(const struct control *c, const struct plan *plan, struct string_l
 
 static void keep(struct session_late *late, struct string_list *list, const struct late_event *event)
 {
-	if (list->count == LATE_PATHS_MAX || late->bytes + event->path_len > LATE_BYTES_MAX ||
-	    !string_list_printf(list, "%.*s", (int)event->path_len, event->path))
+	uint32_t class = UINT32_C(1) << late_event_class(event->kind, event->group);
+	bool is_full = list->count >= LATE_PATHS_MAX || late->bytes + event->path_len > LATE_BYTES_MAX;
+
+	if ((is_full && late->classes & class) || !string_list_printf(list, "%.*s", (int)event->path_len, event->path))
 		late->more++;
-	else
+	else {
 		late->bytes += event->path_len;
+		late->classes |= class;
+	}
 }
 
 void late_add_lacking(struct session_late *late, const char *text)

@@ -12,7 +12,8 @@ struct json_writer;
 struct plan;
 struct session;
 
-/* Paths kept of one running session for its end, and their bytes; the audit log has more. */
+/* Paths of either kind kept of one running session for its end, and their bytes; the first of each class is kept in any
+ * case. The audit log has more. */
 #define LATE_PATHS_MAX 64
 #define LATE_BYTES_MAX (32U << 10)
 /* Of what it lacks; kept in the history, too. */
@@ -23,6 +24,7 @@ struct session_late {
 	uint32_t reason;
 	struct string_list planted; /* made inside: protected, runs or steers something on the host */
 	struct string_list runs;    /* made inside: not protected, usually run on the host */
+	uint32_t classes;           /* of which one is kept, as bits */
 	size_t bytes;               /* of both */
 	uint64_t more;              /* others of either kind */
 	struct string_list lacking; /* sentences: what the session does not enforce, or not in the usual way */

@@ -66,7 +66,8 @@ void launch_late_report_init(struct launch_late_report *r, int link_fd)
 {
 	memset(r, 0, sizeof(*r));
 	r->link_fd = link_fd;
-	r->tokens = LATE_REPORT_BURST;
+	for (size_t i = 0; i < LATE_CLASSES; i++)
+		r->tokens[i] = LATE_REPORT_BURST;
 	r->refilled = seconds();
 }
 
@@ -92,9 +93,14 @@ static void refill(struct launch_late_report *r)
 	if (passed <= 0)
 		return;
 	r->refilled = now;
-	r->tokens = passed > LATE_REPORT_BURST ? LATE_REPORT_BURST : r->tokens + (unsigned)passed * LATE_REPORT_RATE;
-	if (r->tokens > LATE_REPORT_BURST)
-		r->tokens = LATE_REPORT_BURST;
+	for (size_t i = 0; i < LATE_CLASSES; i++) {
+		unsigned *tokens = &r->tokens[i];
+
+		*tokens =
+			passed > LATE_REPORT_BURST ? LATE_REPORT_BURST : *tokens + (unsigned)passed * LATE_REPORT_RATE;
+		if (*tokens > LATE_REPORT_BURST)
+			*tokens = LATE_REPORT_BURST;
+	}
 }
 
 static int send_event(int link_fd, struct late_event *e, int flags)
@@ -118,38 +124,39 @@ int launch_late_report_event(int link_fd, struct late_event *e)
 int launch_late_report_rest(struct launch_late_report *r, bool last)
 {
 	struct late_event e = { .kind = LATE_MORE, .count = r->held_back };
+	unsigned *tokens = &r->tokens[late_event_class(LATE_MORE, 0)];
 	int result;
 
 	if (r->held_back == 0)
 		return 0;
 	refill(r);
-	if (!last && r->tokens == 0)
+	if (!last && (*tokens == 0 || seconds() == r->counted))
 		return 0;
 	result = send_event(r->link_fd, &e, last ? 0 : MSG_DONTWAIT);
 	if (result == -EAGAIN)
 		return 0;
 	r->held_back = 0;
-	if (r->tokens > 0)
-		r->tokens--;
+	r->counted = r->refilled;
+	if (*tokens > 0)
+		(*tokens)--;
 	return result;
 }
 
 /* Without a token or without room it is only counted. */
 static int tell(struct launch_late_report *r, struct late_event *e)
 {
-	int result = launch_late_report_rest(r, false);
+	unsigned *tokens = &r->tokens[late_event_class(e->kind, e->group)];
+	int result;
 
-	if (result < 0)
-		return result;
 	refill(r);
 	/* -EAGAIN: no room, and not to be waited for: isod-session may be busy, and an open may be waiting for us. */
-	result = r->tokens > 0 && r->held_back == 0 ? send_event(r->link_fd, e, MSG_DONTWAIT) : -EAGAIN;
+	result = *tokens > 0 ? send_event(r->link_fd, e, MSG_DONTWAIT) : -EAGAIN;
 	if (result == -EAGAIN) {
 		r->held_back++;
 		return 0;
 	}
 	if (result == 0)
-		r->tokens--;
+		(*tokens)--;
 	return result;
 }
 
@@ -162,7 +169,7 @@ int launch_late_report_path(struct launch_late_report *r, uint32_t kind, uint32_
 		return 0;
 	e.path_len = (uint32_t)len;
 	memcpy(e.path, path, len);
-	if (pid > 0 && r->tokens > 0)
+	if (pid > 0 && r->tokens[late_event_class(kind, group)] > 0)
 		launch_who_program(pid, e.program, sizeof(e.program));
 	return tell(r, &e);
 }

@@ -10,17 +10,18 @@
 
 #include "daemon/wire/late.h"
 
-/* Reports that may come at once, and then each second. */
-#define LATE_REPORT_BURST 256
-#define LATE_REPORT_RATE 16
+/* Reports of one class (late_event_class) that may come at once, and then each second. */
+#define LATE_REPORT_BURST 128
+#define LATE_REPORT_RATE 4
 /* Places of the table of what was told: three quarters are used. */
 #define LATE_REPORT_SEEN 8192
 
 struct launch_late_report {
 	int link_fd;
 	uint32_t held_back;
-	unsigned tokens;
+	unsigned tokens[LATE_CLASSES];
 	int64_t refilled; /* monotonic seconds */
+	int64_t counted;  /* when held_back was told last: once a second is enough */
 	unsigned n_seen;
 	uint64_t seen[LATE_REPORT_SEEN]; /* open addressing; 0 = free, 1 = removed */
 };

@@ -26,9 +26,10 @@ struct attach {
 	uint64_t total;
 	bool input_closed; /* STREAM_STDIN of length 0 was seen */
 	bool pty_ended;
-	bool exiting;    /* the EXIT frame is queued */
-	unsigned told;   /* paths of late files */
-	uint32_t untold; /* others */
+	bool exiting;          /* the EXIT frame is queued */
+	unsigned told;         /* paths of late files */
+	uint32_t told_classes; /* of which one was told, as bits */
+	uint32_t untold;       /* others */
 	bool gone;
 	const struct attach_handlers *handlers;
 	void *data;
@@ -288,16 +289,21 @@ static int append_late(struct attach *a, const struct late_event *event)
 
 void attach_late(struct attach *a, const struct late_event *event)
 {
+	uint32_t class = UINT32_C(1) << late_event_class(event->kind, event->group);
+
 	if (a->gone || a->exiting || late_of[event->kind] == 0)
 		return;
-	/* The audit log has all of them; here they are counted when there are many, or when the client does not read.
-	 */
+	/* The audit log has all of them; here they are counted when there are many, but for the first of a class, or
+	 * when the client does not read. */
 	if (event->kind == LATE_MORE)
 		a->untold += event->count;
-	else if (a->told == ATTACH_LATE_MAX || waiting(a) >= ATTACH_OUTPUT_MAX || append_late(a, event) < 0)
+	else if ((a->told >= ATTACH_LATE_MAX && a->told_classes & class) || waiting(a) >= ATTACH_OUTPUT_MAX ||
+		 append_late(a, event) < 0)
 		a->untold++;
-	else
+	else {
 		a->told++;
+		a->told_classes |= class;
+	}
 	if (flush(a))
 		watch(a);
 }

@@ -1,5 +1,6 @@
 #include "daemon/wire/late.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -17,6 +18,29 @@ static bool is_lack_valid(const struct late_event *e)
 		return e->path_len == 0 && e->count > 0;
 	default:
 		return false;
+	}
+}
+
+uint32_t late_event_class(uint32_t kind, uint32_t group)
+{
+	enum { COUNTS, HOST, SECRETS, RUNS, LACKING, PLANTED };
+
+	static_assert(PLANTED + PROTECT_GROUP_COUNT <= LATE_CLASSES, "a class for each protection");
+	switch (kind) {
+	case LATE_PLANTED:
+	case LATE_PLANT_REFUSED:
+		return PLANTED + group;
+	case LATE_RUNS:
+		return RUNS;
+	case LATE_REFUSED:
+	case LATE_MOVED:
+		return SECRETS;
+	case LATE_UNPROTECTED:
+		return HOST;
+	case LATE_LACKING:
+		return LACKING;
+	default:
+		return COUNTS;
 	}
 }
 

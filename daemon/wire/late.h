@@ -78,6 +78,11 @@ static inline size_t late_event_size(const struct late_event *e)
 	return LATE_EVENT_HEAD + e->path_len;
 }
 
+/* What is bounded is bounded by class, so that a flood of one hides no other: each protection that something was made
+ * under, what usually runs, refusals and renames, what the host did, counts. Below LATE_CLASSES. */
+#define LATE_CLASSES 32
+uint32_t late_event_class(uint32_t kind, uint32_t group);
+
 /* n: bytes received. Everything but .type is checked. */
 bool late_event_is_valid(const struct late_event *e, size_t n);
 

@@ -326,6 +326,20 @@ def test_flood_of_names(isod, session, project):
     assert 'more made during this run' in said, said
 
 
+@pytest.mark.parametrize('terminal', [False, True])
+def test_flood_of_one_kind_hides_no_other(isod, project, terminal):
+    """Files that usually run, plants of one kind and refused secrets, and among the last of them one of another kind."""
+    script = ('mkdir .vscode && cd .vscode && seq 3000 | xargs touch && cd .. && '
+              'for i in $(seq 400); do mkdir d$i; echo > d$i/Makefile; done; '
+              'mkdir -p .claude && echo > .claude/settings.json && echo > .envrc; echo done')
+    r = isod.sh(script, options=['--tty'] if terminal else [], cwd=project)
+    said = (r.text + r.errors).replace('\r\n', '\n')
+    for name in ('.envrc', '.claude/settings.json'):
+        assert f'isod:   {name}\n' in said, said
+        assert f'{project}/{name}' in {e['path'] for e in isod.audit(isod.last_session()['id']) if e['event'] == 'planted'}
+    assert 'more made during this run' in said, said
+
+
 # --- what is said about it --------------------------------------------------------------------------------------------
 
 def test_status_and_session_say_it(isod, session):

@@ -21,6 +21,7 @@
 #include "daemon/linux/launch_target.h"
 #include "daemon/linux/launch_watch.h"
 #include "daemon/wire/link_wire.h"
+#include "view/protect.h"
 
 static bool writes(long number, unsigned long first, unsigned long second, unsigned long third)
 {
@@ -248,6 +249,43 @@ static void what_comes_too_fast_is_counted(void **state)
 	close(report.link_fd);
 }
 
+static uint32_t told_after_floods(int peer, uint32_t kind, uint32_t group, const char *path)
+{
+	struct late_event e;
+	uint32_t got;
+
+	while (next(peer, &e))
+		;
+	assert_int_equal(launch_late_report_path(&report, kind, group, 1, path), 0);
+	do
+		got = next(peer, &e);
+	while (got == LATE_MORE);
+	return got;
+}
+
+/* What usually runs, what is refused, and plants of one kind have a room each. */
+static void a_flood_hides_only_its_like(void **state)
+{
+	static const struct {
+		uint32_t kind, group;
+	} floods[] = { { LATE_RUNS, 0 }, { LATE_REFUSED, PROTECT_DOTENV }, { LATE_PLANTED, PROTECT_EDITOR_SETTINGS } };
+	_cleanup_close_ int peer = open_report();
+
+	for (int i = 0; i < 20000; i++) {
+		char path[32];
+		struct late_event e;
+
+		snprintf(path, sizeof(path), "/p/%d/x", i);
+		launch_late_report_path(&report, floods[i % 3].kind, floods[i % 3].group, -1, path);
+		while (next(peer, &e))
+			;
+	}
+	assert_int_equal(told_after_floods(peer, LATE_PLANTED, PROTECT_EDITOR_SETTINGS, "/p/y"), 0);
+	assert_int_equal(told_after_floods(peer, LATE_PLANTED, PROTECT_DIRENV, "/p/.envrc"), LATE_PLANTED);
+	assert_int_equal(told_after_floods(peer, LATE_UNPROTECTED, PROTECT_DIRENV, "/p/.envrc"), LATE_UNPROTECTED);
+	close(report.link_fd);
+}
+
 static void a_broken_link_is_an_error(void **state)
 {
 	int peer = open_report();
@@ -346,6 +384,7 @@ int main(void)
 		cmocka_unit_test(what_is_remembered_of_folders_is_right),
 		cmocka_unit_test(each_path_is_told_once_a_kind),
 		cmocka_unit_test(what_comes_too_fast_is_counted),
+		cmocka_unit_test(a_flood_hides_only_its_like),
 		cmocka_unit_test(a_broken_link_is_an_error),
 		cmocka_unit_test(names_that_run),
 		cmocka_unit_test(the_end_comes_whatever_the_host_does),
