@@ -93,4 +93,17 @@
 /* Names that DNS has invented an address for, one session. */
 #define LIMIT_DNS_NAMES 16384
 
+/* Keys that a policy names of the user's ssh-agent, and host keys of the hosts it names: a host has three or four. */
+#define LIMIT_SSH_KEYS 256
+#define LIMIT_SSH_HOST_KEYS 1024
+/* One public key: 16,384 bits of RSA are 2 KiB. */
+#define LIMIT_SSH_KEY 4096U
+#define LIMIT_SSH_RULES (1U << 20)
+/* A request of a program to its ssh-agent (what is signed is a login or a hash; certificates have some KiB), and the
+ * answer of the user's agent: OpenSSH's own bound. */
+#define LIMIT_SSH_REQUEST (32U << 10)
+#define LIMIT_SSH_ANSWER (256U << 10)
+/* Connections of one session's programs to it at a time; further ones wait. */
+#define LIMIT_SSH_CONNECTIONS 16
+
 #endif

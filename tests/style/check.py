@@ -20,6 +20,7 @@ MAY_INCLUDE = {
     'view': {'base'},
     'policy': {'base', 'json', 'view'},
     'git': {'base'},
+    'sshagent': {'base'},
     'client': {'base', 'json', 'proto', 'policy', 'view', 'git'},
     'daemon/wire': {'base', 'view'},
     'daemon/linux': {'base', 'view', 'daemon/wire'},
