@@ -43,6 +43,7 @@ static int print_list(const struct client *client, bool json)
 		report_error(&e);
 		return 1;
 	}
+	listing_report_more(call.reply.parameters, "layers");
 	if (json)
 		return listing_print_json(layers);
 	for (size_t i = 0; i < layers->array.count && r == 0; i++)

@@ -113,6 +113,8 @@ static int run(const struct client *client, const void *filled, char **operands,
 		answer = ask_policy(&call, client, &o->policy, &e);
 	else if (policy_query(client, &o->policy, operands[0], &call, &e) == 0)
 		answer = call.reply.parameters;
+	if (answer)
+		listing_report_more(answer, "weaker rules");
 	if (answer && o->json)
 		return listing_print_json(answer);
 	if (answer)

@@ -131,6 +131,7 @@ static int run(const struct client *client, const void *filled, char **operands,
 		report_error(&e);
 		return 1;
 	}
+	listing_report_more(call.reply.parameters, "older sessions");
 	return o->json ? listing_print_json(sessions) : print(sessions);
 }
 

@@ -85,8 +85,14 @@ static const struct json_value *choose(const struct json_value *layers, const ch
 	return best;
 }
 
-static int not_found(const char *session, struct error *e)
+static int not_found(const struct call *call, const char *session, struct error *e)
 {
+	const struct json_value *more = json_get(call->reply.parameters, "more");
+
+	if (more && more->type == JSON_INTEGER && more->integer > 0)
+		return error_set(e, ERROR_LIMIT, E2BIG, "layer", "Ask as the user whose layer it is.",
+				 "No such layer is among those that isod could list; %lld more are kept.",
+				 (long long)more->integer);
 	if (session)
 		return error_set(e, ERROR_NO_SUCH_SESSION, ENOENT, "layer",
 				 "`isoctl diff --list` lists those there are.", "No layer of a session %s is kept.",
@@ -121,7 +127,7 @@ int layer_find(const struct client *client, const char *session, struct layer *r
 	if (!layers)
 		return -EIO;
 	record = choose(layers, session, cwd ? cwd : "");
-	return record ? fill(record, ret, e) : not_found(session, e);
+	return record ? fill(record, ret, e) : not_found(&call, session, e);
 }
 
 int layer_find_operands(const struct client *client, char **operands, struct layer *ret, char ***ret_paths,
@@ -137,7 +143,7 @@ int layer_find_operands(const struct client *client, char **operands, struct lay
 	*ret_paths = operands + (record ? 1 : 0);
 	if (!record)
 		record = choose(layers, NULL, cwd ? cwd : "");
-	return record ? fill(record, ret, e) : not_found(operands[0], e);
+	return record ? fill(record, ret, e) : not_found(&call, operands[0], e);
 }
 
 int layer_open(const struct client *client, struct layer *l, bool ended, struct error *e)

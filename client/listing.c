@@ -97,6 +97,15 @@ int listing_append_origin(struct buffer *out, const char *name, const struct jso
 	return r < 0 ? r : buffer_append_string(out, ")\n");
 }
 
+void listing_report_more(const struct json_value *answer, const char *what)
+{
+	const struct json_value *more = json_get(answer, "more");
+
+	if (more && more->type == JSON_INTEGER && more->integer > 0)
+		fprintf(stderr, "isoctl: %lld %s are left out: isod's answer would be too large with them\n",
+			(long long)more->integer, what);
+}
+
 int listing_print_json(const struct json_value *v)
 {
 	_cleanup_buffer_ struct buffer text = BUFFER_INIT(64U << 20);

@@ -15,6 +15,8 @@ int listing_append_argv(struct buffer *out, const struct json_value *argv);
 /* A line of a policy: "name: value  (where it comes from)"; v has the members value and from. */
 int listing_append_origin(struct buffer *out, const char *name, const struct json_value *v);
 
+/* "isoctl: ..." on stderr where the answer says that something was left out. what: "older sessions", say. */
+void listing_report_more(const struct json_value *answer, const char *what);
 /* v as JSON and a line feed. 0, or 1 where stdout does not take it (reported). */
 int listing_print_json(const struct json_value *v);
 /* Writes it to stdout. 0, or 1. */

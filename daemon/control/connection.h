@@ -85,7 +85,10 @@ void connection_lend(struct connection *c);
 /* Replies. The writer is inside of "parameters"; NULL without memory, which connection_reply_end() takes. A client that
  * does not read what it asked for is dropped. */
 struct json_writer *connection_reply_begin(struct connection *c, bool continues);
+/* A reply larger than LIMIT_MESSAGE, which no client has to take, goes out as the error LimitExceeded. */
 void connection_reply_end(struct connection *c, struct json_writer *w);
+/* Inside of a reply: does a value of at most so many bytes still fit, and what ends the message after it? */
+bool connection_reply_has_room(const struct connection *c, size_t bytes);
 void connection_reply_error(struct connection *c, const struct error *e);
 void connection_reply_service_error(struct connection *c, const char *name, const char *member, const char *value);
 /* The next reply brings fd, which is taken. */

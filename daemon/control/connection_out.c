@@ -12,6 +12,8 @@
 #define OUT_FULL (256U << 10)
 /* One reply of full size on top of that. */
 #define OUT_MAX (LIMIT_MESSAGE + 2 * OUT_FULL)
+/* What a reply needs behind the list in it: further members and brackets. */
+#define REPLY_END 1024
 
 void connection_out_init(struct connection *c)
 {
@@ -96,9 +98,32 @@ static void finish(struct connection *c, int r)
 	connection_flush(c);
 }
 
+bool connection_reply_has_room(const struct connection *c, size_t bytes)
+{
+	return c->out.len - c->reply_mark + bytes <= LIMIT_MESSAGE - REPLY_END;
+}
+
+static void refuse_too_large(struct connection *c)
+{
+	struct error e = ERROR_INIT;
+
+	error_set(&e, ERROR_LIMIT, EMSGSIZE, "reply", "Ask about less, or with shorter policies.",
+		  "The answer would be larger than %u MiB.", LIMIT_MESSAGE >> 20);
+	c->out.len = c->reply_mark;
+	connection_reply_error(c, &e);
+}
+
 void connection_reply_end(struct connection *c, struct json_writer *w)
 {
-	finish(c, varlink_end(w, &c->out));
+	/* Not for what waits before it: who reads nothing is dropped. */
+	bool alone = c->reply_mark - c->out_at < OUT_FULL;
+	int r = varlink_end(w, &c->out);
+
+	if (c->state != CONNECTION_DEAD && alone &&
+	    (r == -EMSGSIZE || (r == 0 && c->out.len - c->reply_mark > LIMIT_MESSAGE)))
+		refuse_too_large(c);
+	else
+		finish(c, r);
 }
 
 void connection_reply_error(struct connection *c, const struct error *e)

@@ -85,7 +85,7 @@ static int reply_list(struct connection *c, int fd)
 	const struct layer_record *records;
 	struct json_writer *w;
 	const void *data;
-	size_t len, room = LIMIT_MESSAGE - 1024;
+	size_t len, more = 0;
 	int r = fd_sealed_map(fd, LIST_MAX, &data, &len);
 
 	if (r < 0)
@@ -95,14 +95,13 @@ static int reply_list(struct connection *c, int fd)
 	json_write_key(w, "layers");
 	json_write_array(w);
 	for (size_t i = 0; i < len / sizeof(*records) && records[i].magic == LAYER_MAGIC; i++) {
-		size_t size = 512 + 6 * strnlen(records[i].project, LIMIT_PATH);
-
-		if (size > room)
-			break;
-		room -= size;
-		write_record(c->control, &records[i], w);
+		if (connection_reply_has_room(c, 512 + 6 * strnlen(records[i].project, LIMIT_PATH)))
+			write_record(c->control, &records[i], w);
+		else
+			more++;
 	}
 	json_write_array_end(w);
+	json_write_member_integer(w, "more", (int64_t)more);
 	munmap((void *)data, len);
 	connection_reply_end(c, w);
 	return 0;

@@ -6,18 +6,19 @@
 #include "json/write.h"
 #include "proto/schema.h"
 
-/* Newest first, until the reply would be larger than a message may be: the oldest are left out. */
-static void write_list(const struct session_list *list, uint32_t uid, bool ended, size_t *room, struct json_writer *w)
+/* Newest first, until the reply would be larger than a message may be: the oldest are only counted. */
+static void write_list(const struct connection *c, const struct session_list *list, bool ended, size_t *more,
+		       struct json_writer *w)
 {
 	const struct session *s;
 
 	LIST_FOREACH (s, list, entry) {
-		if (!registry_may_see(uid, s) || (s->state == SESSION_ENDED && !ended))
+		if (!registry_may_see(c->uid, s) || (s->state == SESSION_ENDED && !ended))
 			continue;
-		if (session_write_size(s) > *room)
-			return;
-		*room -= session_write_size(s);
-		session_write(s, w);
+		if (*more > 0 || !connection_reply_has_room(c, session_write_size(s)))
+			(*more)++;
+		else
+			session_write(s, w);
 	}
 }
 
@@ -25,7 +26,7 @@ int method_list(struct connection *c, const struct call *call, const void *param
 {
 	const struct list_parameters *p = parameters;
 	struct registry *r = &c->control->registry;
-	size_t room = LIMIT_MESSAGE - 1024;
+	size_t more = 0;
 	struct json_writer *w;
 
 	if (p->all)
@@ -34,10 +35,11 @@ int method_list(struct connection *c, const struct call *call, const void *param
 	if (w) {
 		json_write_key(w, "sessions");
 		json_write_array(w);
-		write_list(&r->live, c->uid, p->all, &room, w);
+		write_list(c, &r->live, p->all, &more, w);
 		if (p->all)
-			write_list(&r->ended, c->uid, true, &room, w);
+			write_list(c, &r->ended, true, &more, w);
 		json_write_array_end(w);
+		json_write_member_integer(w, "more", (int64_t)more);
 	}
 	connection_reply_end(c, w);
 	return 0;

@@ -88,33 +88,42 @@ static void write_bytes(struct json_writer *w, const char *name, const char *byt
 	json_write_bytes(w, bytes, strlen(bytes));
 }
 
-static void write_from(struct json_writer *w, const struct policy_origin *origin)
-{
-	char text[LIMIT_PATH + 64];
+#define FROM_SIZE (LIMIT_PATH + 64)
 
+static void format_from(const struct policy_origin *origin, char text[FROM_SIZE])
+{
 	if (origin->path && origin->path[0])
-		snprintf(text, sizeof(text), "%s %s:%u", policy_layer_name(origin->layer), origin->path, origin->line);
+		snprintf(text, FROM_SIZE, "%s %s:%u", policy_layer_name(origin->layer), origin->path, origin->line);
 	else
-		snprintf(text, sizeof(text), "%s", policy_layer_name(origin->layer));
-	write_bytes(w, "from", text);
+		snprintf(text, FROM_SIZE, "%s", policy_layer_name(origin->layer));
 }
 
-static void write_rules(struct json_writer *w, const struct plan_built *b, const struct path_holding *holding, size_t n,
-			const struct path_verdict *v)
+/* The strongest first, until the reply would be larger than a message may be: the others are only counted. */
+static void write_rules(const struct connection *c, struct json_writer *w, const struct plan_built *b,
+			const struct path_holding *holding, size_t n, const struct path_verdict *v)
 {
+	size_t more = 0;
+
 	json_write_key(w, "rules");
 	json_write_array(w);
 	for (size_t i = 0; i < n; i++) {
 		const struct path_rule *rule = &b->plan.rules[holding[i].rule];
 		const struct policy_rule_source *source = &b->rules.sources[holding[i].rule];
 		bool decides = holding[i].rule == v->read_rule || holding[i].rule == v->write_rule;
+		char from[FROM_SIZE];
 
+		format_from(&source->origin, from);
+		if (more > 0 || !connection_reply_has_room(
+					c, 256 + 6 * (strlen(source->text) + strlen(rule->pattern) + strlen(from)))) {
+			more++;
+			continue;
+		}
 		json_write_object(w);
 		write_key(w, rule, source);
 		write_bytes(w, "text", source->text);
 		write_bytes(w, "pattern", rule->pattern);
 		json_write_member_string(w, "effect", policy_rule_effect(rule->effect));
-		write_from(w, &source->origin);
+		write_bytes(w, "from", from);
 		json_write_member_string(w, "state",
 					 holding[i].set_aside ? "set-aside"
 					 : decides            ? "decides"
@@ -122,6 +131,7 @@ static void write_rules(struct json_writer *w, const struct plan_built *b, const
 		json_write_object_end(w);
 	}
 	json_write_array_end(w);
+	json_write_member_integer(w, "more", (int64_t)more);
 }
 
 static int reply(struct connection *c, const struct plan_built *b, const char *path, enum path_kind kind,
@@ -148,7 +158,7 @@ static int reply(struct connection *c, const struct plan_built *b, const char *p
 		json_write_member_bool(w, "read", v.access > PATH_DENIED || strcmp(access, "system") == 0);
 		json_write_member_bool(w, "write", v.access == PATH_WRITABLE || v.access == PATH_OVERLAID);
 		write_bytes(w, "real", path);
-		write_rules(w, b, holding, n, &v);
+		write_rules(c, w, b, holding, n, &v);
 	}
 	connection_reply_end(c, w);
 	return 0;
