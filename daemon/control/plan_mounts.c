@@ -163,6 +163,20 @@ static int add_links(const struct plan_input *in, struct plan_built *b, bool *re
 	return 0;
 }
 
+/* Where somebody happens to stand is not consent to what the built-in protections keep from every session. */
+static int check_project(const struct plan_input *in, const struct plan_rules *rules, struct error *e)
+{
+	const char *path = in->run->cwd;
+	bool named = plan_rules_name(rules, path);
+	int r = view_project_check(path, rules->home, named, e);
+
+	if (r < 0 || named || !plan_rules_keep_secret(rules, path))
+		return r;
+	return error_set(e, ERROR_REFUSED, EPERM, "project folder",
+			 "Change to the folder of your project, or name this one with --allow-write.",
+			 "The project folder would be %s, which holds secrets.", path);
+}
+
 int plan_mounts_build(const struct plan_input *in, struct plan_built *built, bool *ret_links_made, struct error *e)
 {
 	_cleanup_view_links_ struct view_links links = VIEW_LINKS_INIT;
@@ -175,7 +189,7 @@ int plan_mounts_build(const struct plan_input *in, struct plan_built *built, boo
 		return no_memory(e);
 	r = plan_rules_build(in, &links, built, &rules, e);
 	if (r == 0)
-		r = view_project_check(in->run->cwd, rules.home, plan_rules_name(&rules, in->run->cwd), e);
+		r = check_project(in, &rules, e);
 	if (r == 0)
 		r = add_system(in, built, e);
 	if (r == 0)

@@ -66,6 +66,24 @@ bool plan_rules_name(const struct plan_rules *r, const char *path)
 	return false;
 }
 
+bool plan_rules_keep_secret(const struct plan_rules *r, const char *path)
+{
+	unsigned kept = 0, exempt = 0;
+
+	for (size_t i = 0; i < r->n; i++) {
+		const struct path_rule *rule = &r->rules[i];
+		unsigned *depth = rule->effect == PATH_DENY_READ ? &kept : &exempt, here;
+
+		if (!(rule->flags & PATH_RULE_BUILT_IN) || rule->flags & PATH_RULE_FILES_ONLY ||
+		    (rule->effect != PATH_DENY_READ && rule->effect != PATH_EXEMPT))
+			continue;
+		here = path_rules_depth(r->compiled, i, path);
+		if (here > *depth)
+			*depth = here;
+	}
+	return kept > exempt;
+}
+
 int plan_rules_check_work(const struct path_rules *compiled, struct error *e)
 {
 	if (!path_rules_is_spent(compiled))

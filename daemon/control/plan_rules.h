@@ -34,6 +34,9 @@ const char *plan_rules_base(const char *pattern, struct string_list *into);
 /* A rule of the user's own lets the session write to path: it is meant to be a project, whatever it holds. */
 bool plan_rules_name(const struct plan_rules *r, const char *path);
 
+/* A built-in protection keeps the folder path, or one that it lies in, from being read: ~/.ssh. */
+bool plan_rules_keep_secret(const struct plan_rules *r, const char *path);
+
 /* -E2BIG with *e where the evaluator has spent LIMIT_PLAN_WORK: its verdicts were none. */
 int plan_rules_check_work(const struct path_rules *compiled, struct error *e);
 

@@ -133,6 +133,23 @@ def test_projects_that_are_too_much(isod, cwd, says):
     assert r.rc == 125 and says in r.errors, r
 
 
+@pytest.mark.parametrize('name', ['.ssh', '.ssh/keys', '.aws', '.gnupg', '.password-store', 'src/.kube'])
+def test_a_folder_of_secrets_as_the_project(isod, name):
+    """Only by name, then it is what was asked for."""
+    d = os.path.join(entry().pw_dir, name)
+    top, there = os.path.join(entry().pw_dir, name.split('/')[0]), os.path.exists(d)
+    os.path.exists(d) or folder(d)
+    try:
+        r = isod.sh('echo x > made', cwd=d)
+        assert r.rc == 125 and 'holds secrets' in r.errors and '--allow-write' in r.errors, r
+        assert not os.path.exists(d + '/made')
+        r = isod.sh('echo x > made', cwd=d, options=['--allow-write', d])
+        assert r.rc == 0 and os.path.exists(d + '/made'), r
+        os.unlink(d + '/made')
+    finally:
+        there or shutil.rmtree(d if name.startswith('.ssh') else top)
+
+
 def test_home_as_the_project(isod):
     """Case 110: only by name, and then what is secret in it stays so."""
     home = entry().pw_dir
