@@ -98,7 +98,8 @@ static int find_places(struct launch *l, struct launch_guard *g)
 		    !l->trees[i].absent)
 			r = add_place(l, g, plan->mounts[i].target, false);
 	for (size_t i = 0; i < l->n_matches && r == 0; i++)
-		r = add_place(l, g, l->matches[i].path, false);
+		if (!l->matches[i].tree.absent)
+			r = add_place(l, g, l->matches[i].path, false);
 	granted = g->n_places;
 	for (uint32_t i = 0; i < plan->n_rules && r == 0 && granted > 0; i++) {
 		char anchor[LIMIT_PATH];

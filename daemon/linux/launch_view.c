@@ -209,28 +209,40 @@ static int hold(struct launch *l, const struct plan_mount *m, const char *path, 
 	return launch_place_hold(l, mount);
 }
 
-/* In the order of their paths: parents first. What the plan has mounted below one of them stays on top. */
+/* What the plan has mounted below it stays on top. */
+static int mount_match(struct launch *l, const struct plan_mount *m, const struct launch_match *match, struct error *e)
+{
+	struct launch_deeper deeper;
+	int r = launch_protect_lift(l, match->path, &deeper, e);
+
+	if (r == 0)
+		r = attach_at(l, match->path, match->tree.fd, match->tree.is_dir, e);
+	if (r == 0)
+		r = launch_protect_put_back(l, &deeper, e);
+	if (r == 0)
+		r = hold(l, m, match->path, match->tree.fd);
+	launch_protect_deeper_done(&deeper);
+	return r;
+}
+
+/* In the order of their paths: parents first. One that the host removes after it was found counts as not found. */
 static int mount_matches(struct launch *l, const struct plan_mount *m, struct launch_tree *t, struct error *e)
 {
 	for (size_t i = 0; i < l->n_matches; i++) {
 		struct launch_match *match = &l->matches[i];
-		struct launch_deeper deeper;
+		struct error why = ERROR_INIT;
 		int r;
 
 		if (&l->plan.mounts[match->mount] != m)
 			continue;
-		r = launch_protect_lift(l, match->path, &deeper, e);
-		if (r == 0)
-			r = attach_at(l, match->path, match->tree.fd, match->tree.is_dir, e);
-		if (r == 0)
-			r = launch_protect_put_back(l, &deeper, e);
-		if (r == 0)
-			r = hold(l, m, match->path, match->tree.fd);
-		launch_protect_deeper_done(&deeper);
-		if (r < 0)
+		r = mount_match(l, m, match, &why);
+		match->tree.absent = r < 0 && has_vanished(match->tree.fd, match->path);
+		if (r < 0 && !match->tree.absent) {
+			*e = why;
 			return r;
+		}
 		match->tree.fd = fd_close(match->tree.fd);
-		match->tree.attached = true;
+		match->tree.attached = r == 0;
 	}
 	return 0;
 }

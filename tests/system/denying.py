@@ -2,7 +2,8 @@
 
 RULE is CALL[:ARGUMENT=VALUE]...: such a call fails with EPERM, as under the filter of a container or a security module. Of
 isod-launch, whose processes make the same calls in several steps, a rule can say which of them is meant: "pid1/RULE" or
-"program/RULE", and RULE@RULE: once the second one was seen. A process beside it then answers for the kernel."""
+"program/RULE", and RULE@RULE: once the second one was seen. RULE!SCRIPT denies nothing: while the first such call waits, the
+script runs. A process beside it then answers for the kernel."""
 import ctypes
 import fcntl
 import os
@@ -41,6 +42,7 @@ class Supervised:
     """A rule that needs to know who calls, or what was called before."""
 
     def __init__(self, lib, text):
+        text, _, self.script = text.partition('!')
         text, _, after = text.partition('@')
         self.who, _, text = text.rpartition('/')
         self.call = Call(lib, text)
@@ -49,8 +51,13 @@ class Supervised:
 
     def denies(self, number, args, who):
         if self.after and self.after.matches(number, args):
-            self.due = True
-        return self.due and self.who in ('', who) and self.call.matches(number, args)
+            self.due, self.after = True, None
+        if not self.due or self.who not in ('', who) or not self.call.matches(number, args):
+            return False
+        if self.script:
+            self.due = False
+            os.system(self.script)
+        return not self.script
 
 
 class Supervisor:
@@ -116,9 +123,9 @@ def main():
     lib.seccomp_init.restype = ctypes.c_void_p
     f = ctypes.c_void_p(lib.seccomp_init(ALLOW))
     assert lib.seccomp_attr_set(f, CTL_NNP, 0) == 0
-    supervised = [Supervised(lib, r) for r in sys.argv[1:at] if '/' in r or '@' in r]
+    supervised = [Supervised(lib, r) for r in sys.argv[1:at] if {'/', '@', '!'} & set(r)]
     for rule in sys.argv[1:at]:
-        if '/' not in rule and '@' not in rule:
+        if not {'/', '@', '!'} & set(rule):
             Call(lib, rule).add(lib, f, ERRNO | 1)
     for rule in supervised:
         rule.call.add(lib, f, NOTIFY)

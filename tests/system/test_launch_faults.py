@@ -47,6 +47,7 @@ FAULTS = {
     'own descriptors': [f'openat:2={os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW:#x}'],
     'namespaces': ['clone3'],
     'life of isod': ['prctl:0=1'],
+    'cgroup namespace': ['unshare'],
     'signals': ['setsid'],
     'keyring': ['keyctl'],
     'procfs': ['fsmount:2=14'],
@@ -213,6 +214,37 @@ def test_a_step_that_fails(faulty, project, step):
     assert f'({step})' in r.errors or f'"{step}"' in r.errors or f'{step}:' in r.errors, r
     assert MESSAGES.get(step, '') in r.errors, r
     assert settled(faulty, before) == before
+
+
+# what is there, the policy, what goes
+GOING = {
+    'a grant': (['g/x'], {'allowRead': ['./g']}, 'g'),
+    'a match': (['m1', 'm2'], {'allowRead': ['./m*']}, 'm1'),
+    'a folder that matches': (['m1/x', 'm2/x'], {'allowRead': ['./m*']}, 'm1'),
+    'a grant below a match': (['m1/g/x', 'm2/x'], {'allowRead': ['./m*'], 'allowWrite': ['./m1/g']}, 'm1/g'),
+    'a match with a grant below': (['m1/g/x', 'm2/x'], {'allowRead': ['./m*'], 'allowWrite': ['./m1/g']}, 'm1'),
+    'what is denied': (['d/x', 'e', 'm2'], {'denyRead': ['./d'], 'denyWrite': ['./e']}, 'd e'),
+    'what a pattern denies': (['d1/x', 'm2/x'], {'denyRead': ['./d*'], 'denyWrite': ['./*/x']}, 'd1'),
+}
+MOMENTS = {'before the mounts': 'pid1/mkdirat:2=0', 'after the mounts': 'pid1/getdents64', 'before the program': 'pid1/clone'}
+
+
+@pytest.mark.parametrize('moment', MOMENTS)
+@pytest.mark.parametrize('kind', GOING)
+def test_what_goes_meanwhile(faulty, project, kind, moment):
+    """What somebody removes on the host while the session starts counts as absent."""
+    names, rules, gone = GOING[kind]
+    faulty.policy({'sandbox': {'filesystem': rules}})
+    for name in names:
+        os.makedirs(os.path.dirname(os.path.join(project, name)), exist_ok=True)
+        write(os.path.join(project, name), f'text of {name}\n')
+    subprocess.run(['chown', '-R', f'{USERS[0]}:', project], check=True)
+    set_rules(faulty, [f'{MOMENTS[moment]}!cd {shlex.quote(project)} && rm -r {gone}'])
+    r = faulty.sh('cat m2 m2/x 2>/dev/null; ls', cwd=project)
+    faulty.policy({})
+    assert r.rc == 0 and not any(os.path.exists(os.path.join(project, name)) for name in gone.split()), r
+    left = sorted({name.split('/')[0] for name in names} - set(gone.split()))
+    assert r.text == ''.join(f'text of {n}\n' for n in names if n.startswith('m2')) + ''.join(f'{n}\n' for n in left), r
 
 
 def test_the_groups_are_found(faulty):
