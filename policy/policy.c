@@ -32,6 +32,8 @@ static void set_built_in(struct policy *p)
 	for (size_t i = 0; i < PROTECT_GROUP_COUNT; i++)
 		p->protect[i] = (struct policy_switch){ .on = protect_names[i].on, .origin = origin };
 	p->overlay_project.origin = p->late_required.origin = p->degraded.origin = origin;
+	p->ssh_enabled = (struct policy_switch){ .on = true, .origin = origin };
+	p->ssh_git.origin = origin;
 	p->toolchains = p->caches = (struct policy_switch){ .on = true, .origin = origin };
 }
 
@@ -103,14 +105,15 @@ int policy_load(const struct policy_input *layers, size_t n_layers, struct polic
 
 void policy_done(struct policy *p)
 {
-	struct policy_list *lists[] = { &p->allow_read,      &p->allow_write,    &p->deny_read,
-					&p->deny_write,      &p->overlay,        &p->devices,
-					&p->allowed_domains, &p->denied_domains, &p->environment_pass };
+	struct policy_list *lists[] = { &p->allow_read,       &p->allow_write, &p->deny_read,       &p->deny_write,
+					&p->overlay,          &p->devices,     &p->allowed_domains, &p->denied_domains,
+					&p->environment_pass, &p->ssh_keys,    &p->ssh_hosts };
 
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
 		free(lists[i]->items);
 	free(p->environment_set);
 	free(p->hosts);
+	free(p->ssh_host_keys);
 	egress_rules_done(&p->egress);
 	json_arena_free(p->arena);
 	*p = (struct policy){ .arena = NULL };

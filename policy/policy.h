@@ -73,6 +73,12 @@ struct policy {
 	struct policy_switch degraded;        /* "degraded": "allow" | "refuse"; the administrator's alone */
 	struct policy_list allowed_domains;
 	struct policy_list denied_domains;
+	struct policy_switch ssh_enabled;  /* false: nothing of the user's ssh-agent is lent, whatever else is said */
+	struct policy_list ssh_keys;       /* fingerprints and comments */
+	struct policy_list ssh_hosts;      /* "name" or "name:port" */
+	struct policy_pair *ssh_host_keys; /* a host of ssh_hosts, "ssh-ed25519 AAAA..." */
+	size_t n_ssh_host_keys;
+	struct policy_switch ssh_git; /* signatures of commits and tags */
 	struct policy_list environment_pass;
 	struct policy_pair *environment_set;
 	size_t n_environment_set;
@@ -104,11 +110,15 @@ struct policy_input {
 int policy_load(const struct policy_input *layers, size_t n_layers, struct policy *ret, struct error *e);
 void policy_done(struct policy *p);
 
+/* Whether anything of the user's ssh-agent is lent. */
+bool policy_lends_ssh(const struct policy *p);
+
 /*
  * How layers merge: lists append (deny beats allow whatever the order); a limit is the smallest that any layer sets,
  * and the built-in one where none does; a switch is what the last layer says, but where the administrator has chosen
- * the stricter value it stands (nesting, toolchains, caches: false; protect, overlayProject: true); lateFiles "require"
- * of any layer stands; of two values for one variable the later layer's counts.
+ * the stricter value it stands (nesting, toolchains, caches, those of sshAgent: false; protect, overlayProject: true);
+ * lateFiles "require" of any layer stands; of two values for one variable the later layer's counts; where the
+ * administrator names keys of a host, those of other layers do not count for it.
  */
 
 struct json_writer;

@@ -44,6 +44,12 @@ static const struct policy_key keys[] = {
 	{ "sandbox.network.onUnlisted", policy_read_unlisted, 0 },
 	{ "sandbox.network.publish", policy_read_later, 0 },
 	{ "sandbox.network.upstreamProxy", policy_read_later, 0 },
+	{ "sandbox.sshAgent", NULL, 0 },
+	{ "sandbox.sshAgent.enabled", policy_read_grant_switch, AT(ssh_enabled) },
+	{ "sandbox.sshAgent.gitSignatures", policy_read_grant_switch, AT(ssh_git) },
+	{ "sandbox.sshAgent.hostKeys", policy_read_ssh_host_keys, 0 },
+	{ "sandbox.sshAgent.hosts", policy_read_ssh_hosts, AT(ssh_hosts) },
+	{ "sandbox.sshAgent.keys", policy_read_ssh_keys, AT(ssh_keys) },
 };
 
 /* The last part of path, where path lies directly in parent; else NULL. */

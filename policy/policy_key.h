@@ -22,7 +22,7 @@ const struct policy_key *policy_key_find(const char *parent, const char *name);
  * another object. */
 const char *policy_key_suggest(const char *parent, const char *name);
 
-/* policy_value.c, policy_domains.c, policy_filesystem.c, policy_hosts.c, policy_limits.c */
+/* policy_value.c, policy_domains.c, policy_filesystem.c, policy_hosts.c, policy_limits.c, policy_ssh.c */
 policy_read_fn policy_read_later;
 policy_read_fn policy_read_paths;
 policy_read_fn policy_read_devices;
@@ -41,5 +41,8 @@ policy_read_fn policy_read_pids;
 policy_read_fn policy_read_cpus;
 policy_read_fn policy_read_wall;
 policy_read_fn policy_read_nesting;
+policy_read_fn policy_read_ssh_keys;
+policy_read_fn policy_read_ssh_hosts;
+policy_read_fn policy_read_ssh_host_keys;
 
 #endif

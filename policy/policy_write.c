@@ -118,6 +118,38 @@ static void write_filesystem(const struct output *o, const struct policy *p)
 	json_write_object_end(o->writer);
 }
 
+/* One array for each name; its pairs may come from several layers, and there are few. */
+static void write_pairs(const struct output *o, const char *key, const struct policy_pair *pairs, size_t n)
+{
+	begin_object(o, key);
+	for (size_t i = 0; i < n; i++) {
+		size_t before = 0;
+
+		while (before < i && strcmp(pairs[before].name, pairs[i].name) != 0)
+			before++;
+		if (before < i)
+			continue;
+		json_write_key(o->writer, pairs[i].name);
+		json_write_array(o->writer);
+		for (size_t k = i; k < n; k++)
+			if (strcmp(pairs[k].name, pairs[i].name) == 0)
+				write_text(o, pairs[k].value, &pairs[k].origin);
+		json_write_array_end(o->writer);
+	}
+	json_write_object_end(o->writer);
+}
+
+static void write_ssh(const struct output *o, const struct policy *p)
+{
+	begin_object(o, "sshAgent");
+	write_switch(o, "enabled", &p->ssh_enabled);
+	write_list(o, "keys", &p->ssh_keys);
+	write_list(o, "hosts", &p->ssh_hosts);
+	write_pairs(o, "hostKeys", p->ssh_host_keys, p->n_ssh_host_keys);
+	write_switch(o, "gitSignatures", &p->ssh_git);
+	json_write_object_end(o->writer);
+}
+
 static void write_sandbox(const struct output *o, const struct policy *p)
 {
 	begin_object(o, "sandbox");
@@ -126,6 +158,7 @@ static void write_sandbox(const struct output *o, const struct policy *p)
 	write_list(o, "allowedDomains", &p->allowed_domains);
 	write_denied(o, &p->denied_domains);
 	json_write_object_end(o->writer);
+	write_ssh(o, p);
 	json_write_object_end(o->writer);
 }
 

@@ -18,7 +18,7 @@ MAY_INCLUDE = {
     'json': {'base'},
     'proto': {'base', 'json'},
     'view': {'base'},
-    'policy': {'base', 'json', 'view'},
+    'policy': {'base', 'json', 'view', 'sshagent'},
     'git': {'base'},
     'sshagent': {'base'},
     'client': {'base', 'json', 'proto', 'policy', 'view', 'git'},
