@@ -58,7 +58,7 @@ void egress_decide(const struct egress_rules *r, const struct egress_target *t, 
 		decide_literal(r, t, ret);
 	else if (!is_canonical(t->name))
 		verdict(ret, EGRESS_BAD_NAME, EGRESS_NO_RULE);
-	else if (hostname_is_localhost(t->name))
+	else if (!r->has_localhost && hostname_is_localhost(t->name))
 		verdict(ret, EGRESS_PRIVATE_ADDRESS, EGRESS_NO_RULE);
 	else
 		decide_name(r, t->name, t->port, ret);

@@ -37,6 +37,7 @@ enum egress_reason {
 	EGRESS_TLS_TO_PROXY,    /* "tls-to-proxy": TLS sent to the plain proxy port */
 	EGRESS_ECH,             /* "ech" */
 	EGRESS_TIMEOUT,         /* "timeout": the client did not say what it wants */
+	EGRESS_BAD_SOCKS,       /* "bad-socks" */
 	EGRESS_REASON_COUNT
 };
 
@@ -96,7 +97,9 @@ struct egress_rules {
 	uint32_t n_rules;
 	struct egress_pin *pins;
 	uint32_t n_pins;
-	uint32_t unlisted; /* enum egress_unlisted */
+	uint32_t unlisted;  /* enum egress_unlisted */
+	bool has_localhost; /* localhost is a name like others: outside a session, where it is the program's own machine
+			     */
 	uint32_t *by_name; /* made by egress_rules_prepare(): the HOST and SUFFIX rules by name, then all other rules by
 			      address: n_rules items */
 	uint32_t n_by_name; /* how many of them are HOST and SUFFIX */

@@ -51,6 +51,9 @@ static const struct reason reasons[] = {
 	[EGRESS_ECH] = { "ech", "The TLS server name is encrypted, so it cannot be checked.",
 			 "Switch Encrypted Client Hello off." },
 	[EGRESS_TIMEOUT] = { "timeout", "The client did not say in time what it wants.", "", true },
+	[EGRESS_BAD_SOCKS] = { "bad-socks",
+			       "The SOCKS request is malformed, or not of SOCKS version 5 without a password.",
+			       "Write the proxy as socks5h:// without a user, or as http://." },
 };
 _Static_assert(ARRAY_SIZE(reasons) == EGRESS_REASON_COUNT, "one entry a reason");
 

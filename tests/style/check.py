@@ -28,6 +28,8 @@ MAY_INCLUDE = {
     'daemon/monitor': {'base', 'view', 'daemon/wire', 'daemon/linux'},
     'daemon/launch': {'base', 'view', 'daemon/wire', 'daemon/linux'},
     'daemon/session': {'base', 'daemon/wire', 'policy', 'proto'},
+    # Of session its gateway, of control the form of an audit line.
+    'daemon/proxy': {'base', 'json', 'policy', 'daemon/wire', 'daemon/session', 'daemon/control'},
     'daemon/control': {'base', 'json', 'proto', 'policy', 'view', 'daemon/wire'},
 }
 # Of text parsers' rooms only these headers are let through.
@@ -47,6 +49,7 @@ MUST_NOT_LINK = {
     'isod-late': ('yajl', 'uv', 'idn2', 'crypto', 'ssl', 'nftnl', 'mnl', 'seccomp'),
     'isod-launch': ('bpf', 'elf', 'yajl', 'uv', 'idn2', 'crypto', 'ssl', 'nftnl', 'mnl', 'seccomp'),
     'isod-session': ('yajl', 'nftnl', 'idn2'),
+    'isod-gateway': ('nftnl', 'seccomp', 'cap'),
     'isoctl': ('nftnl', 'seccomp', 'cap'),
 }
 
