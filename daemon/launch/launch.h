@@ -76,6 +76,7 @@ struct launch {
 	size_t n_groups;
 	gid_t tty_gid;                /* group of pty slaves */
 	int etc_layer;                /* where pid 1 makes the overlay of /etc: its upper side; else -1 */
+	int group_fd;                 /* folder of the v2 control group that pid 1 is made in; -1 = none */
 	int null_fd;                  /* for pid 1's own 0, 1, 2 */
 	struct path_rules *rules;     /* of the plan, compiled; NULL where it has none */
 	struct launch_match *matches; /* of all patterns */

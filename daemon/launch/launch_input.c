@@ -115,7 +115,8 @@ int launch_input_context(struct launch *l, struct error *e)
 		return r;
 	c = data;
 	if (len < sizeof(*c) || c->size != len || c->n_groups > LIMIT_GROUPS ||
-	    c->size != sizeof(*c) + c->n_groups * sizeof(uint32_t) || c->n_cgroups > LAUNCH_CGROUPS_MAX)
+	    c->size != sizeof(*c) + c->n_groups * sizeof(uint32_t) || c->n_cgroups > LAUNCH_CGROUPS_MAX ||
+	    (c->flags & LAUNCH_HAS_UNIFIED && c->n_cgroups == 0))
 		return error_set(e, ERROR_INTERNAL, EBADMSG, NULL, NULL, "The launcher's context has the wrong size.");
 	if (c->net_uid == 0 || c->net_gid == 0 || c->net_uid == c->uid || c->net_gid == c->gid)
 		return error_set(e, ERROR_INTERNAL, EINVAL, NULL, NULL,
@@ -174,7 +175,16 @@ int launch_input_filters(struct launch *l, struct error *e)
 
 int launch_input_cgroups(struct launch *l, struct error *e)
 {
-	for (uint32_t i = 0; i < l->context->n_cgroups; i++) {
+	const struct launch_context *c = l->context;
+	uint32_t n = c->n_cgroups - (c->flags & LAUNCH_HAS_UNIFIED ? 1 : 0);
+
+	l->group_fd = -1;
+	if (c->flags & LAUNCH_HAS_UNIFIED) {
+		l->group_fd = LAUNCH_FD_CGROUP + (int)n;
+		if (!is_folder(l->group_fd) || fd_set_cloexec(l->group_fd, true) < 0)
+			return error_set(e, ERROR_INTERNAL, EBADF, NULL, NULL, "There is no folder of the cgroup.");
+	}
+	for (uint32_t i = 0; i < n; i++) {
 		int fd = LAUNCH_FD_CGROUP + (int)i, r = fd_write_full(fd, "0", 1);
 
 		fd_close(fd);

@@ -11,7 +11,7 @@ int launch_input_context(struct launch *l, struct error *e);
 int launch_input_plan(struct launch *l, struct error *e);
 /* Maps the ruleset and the seccomp filter. */
 int launch_input_filters(struct launch *l, struct error *e);
-/* Enters the session's cgroups and closes their descriptors. */
+/* Enters the session's cgroups of v1 and closes their descriptors; that of v2 is pid 1's (launch_spawn_init). */
 int launch_input_cgroups(struct launch *l, struct error *e);
 /* Raises the soft limit of open files; the program gets that of the context. */
 int launch_input_limits(struct launch *l, struct error *e);

@@ -47,7 +47,7 @@ int launch_outer_main(struct launch *l)
 		launch_report_failed(LAUNCH_FD_REPORT, &e);
 		return LAUNCH_EXIT_FAILED;
 	}
-	pid = launch_spawn_init(&e);
+	pid = launch_spawn_init(l, &e);
 	if (pid < 0) {
 		launch_report_failed(LAUNCH_FD_REPORT, &e);
 		return LAUNCH_EXIT_FAILED;

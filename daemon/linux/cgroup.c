@@ -133,18 +133,28 @@ int cgroup_leaf_make(const struct cgroup_host *host, const char *id, const struc
 	return 0;
 }
 
-int cgroup_leaf_open_procs(const struct cgroup_leaf *leaf, int fds[CGROUP_MAX])
+static bool is_unified(const struct cgroup_leaf *leaf, unsigned hierarchy)
+{
+	return leaf->host->hierarchies[hierarchy].provides & CGROUP_UNIFIED;
+}
+
+int cgroup_leaf_open_ways(const struct cgroup_leaf *leaf, int fds[CGROUP_MAX], bool *ret_unified)
 {
 	int n = 0;
 
-	for (unsigned i = 0; i < CGROUP_MAX; i++) {
+	*ret_unified = false;
+	for (unsigned i = 0; i < CGROUP_MAX * 2; i++) {
+		unsigned h = i % CGROUP_MAX;
+		bool unified = i >= CGROUP_MAX;
 		int r;
 
-		if (leaf->dirs[i] < 0)
+		if (leaf->dirs[h] < 0 || is_unified(leaf, h) != unified)
 			continue;
-		fds[n] = openat(leaf->dirs[i], "cgroup.procs", O_WRONLY | O_CLOEXEC);
+		fds[n] = openat(leaf->dirs[h], unified ? "." : "tasks",
+				unified ? O_PATH | O_DIRECTORY | O_CLOEXEC : O_WRONLY | O_CLOEXEC);
 		if (fds[n] >= 0) {
 			n++;
+			*ret_unified = unified;
 			continue;
 		}
 		r = -errno;

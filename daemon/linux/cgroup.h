@@ -84,8 +84,13 @@ void cgroup_host_sweep(const struct cgroup_host *host);
 int cgroup_leaf_make(const struct cgroup_host *host, const char *id, const struct cgroup_limits *limits,
 		     struct cgroup_leaf *ret, struct error *e);
 
-/* Opens cgroup.procs of each hierarchy for writing, close-on-exec, the caller's. Returns how many, or -errno. */
-int cgroup_leaf_open_procs(const struct cgroup_leaf *leaf, int fds[CGROUP_MAX]);
+/*
+ * The ways into the leaf, close-on-exec, the caller's: of v1 the files "tasks", for a process of one thread that writes
+ * "0" there; of v2, the last where there is one (*ret_unified), the leaf's folder, into which clone3(2) makes a
+ * process. Neither waits. A write to cgroup.procs waits for all processors to have seen it coming, 10 ms or more.
+ * Returns how many, or -errno.
+ */
+int cgroup_leaf_open_ways(const struct cgroup_leaf *leaf, int fds[CGROUP_MAX], bool *ret_unified);
 
 /* SIGKILL to every process in it, those that fork meanwhile included. 0 or -errno. */
 int cgroup_leaf_kill(const struct cgroup_leaf *leaf);

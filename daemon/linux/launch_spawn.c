@@ -1,10 +1,12 @@
 #include "daemon/linux/launch_spawn.h"
 
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
 
+#include "base/fd.h"
 #include "daemon/launch/launch_step.h"
 #include "daemon/linux/launch_sys.h"
 #include "daemon/wire/fds.h"
@@ -12,11 +14,15 @@
 /* <linux/keyctl.h> is not everywhere. */
 #define JOIN_SESSION_KEYRING 1
 
-pid_t launch_spawn_init(struct error *e)
+pid_t launch_spawn_init(struct launch *l, struct error *e)
 {
-	pid_t pid = launch_sys_clone3(CLONE_PARENT | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS |
-				      CLONE_NEWNET | CLONE_NEWCGROUP);
+	pid_t pid = launch_sys_clone3_into(
+		CLONE_PARENT | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNET, l->group_fd);
 
+	l->group_fd = fd_close(l->group_fd);
+	if (pid == -ENODEV)
+		return error_set(e, ERROR_SANDBOX_UNAVAILABLE, -pid, "namespaces", "Was it removed by hand?",
+				 "The session's cgroup is gone.");
 	if (pid < 0)
 		return error_set(e, ERROR_SANDBOX_UNAVAILABLE, -pid, "namespaces",
 				 pid == -ENOSPC
@@ -25,6 +31,11 @@ pid_t launch_spawn_init(struct error *e)
 					   "isod must be root with all capabilities.",
 				 "The session's namespaces cannot be made: %s.", strerror(-pid));
 	return pid;
+}
+
+int launch_spawn_groups(struct launch *l, struct error *e)
+{
+	return unshare(CLONE_NEWCGROUP) < 0 ? -errno : 0;
 }
 
 int launch_spawn_tie_again(void)

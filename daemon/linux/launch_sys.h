@@ -74,11 +74,18 @@ static inline int launch_sys_openat2(int dir, const char *path, uint64_t flags, 
 	return launch_sys_result(syscall(SYS_openat2, dir, path, &how, sizeof(how)));
 }
 
-static inline pid_t launch_sys_clone3(uint64_t flags)
+/* group: the folder of a control group of v2 to be made in, or -1. */
+static inline pid_t launch_sys_clone3_into(uint64_t flags, int group)
 {
-	struct clone_args args = { .flags = flags };
+	struct clone_args args = { .flags = flags | (group < 0 ? 0 : CLONE_INTO_CGROUP),
+				   .cgroup = group < 0 ? 0 : (uint64_t)group };
 
 	return launch_sys_result(syscall(SYS_clone3, &args, sizeof(args)));
+}
+
+static inline pid_t launch_sys_clone3(uint64_t flags)
+{
+	return launch_sys_clone3_into(flags, -1);
 }
 
 static inline int launch_sys_pivot_root(const char *new_root, const char *put_old)

@@ -38,8 +38,9 @@ struct start {
 	int scratch;
 	char *kept; /* what the layer that is to be kept lies over; NULL: none */
 	int layer;
-	int procs[CGROUP_MAX];
-	unsigned n_procs;
+	int groups[CGROUP_MAX];
+	unsigned n_groups;
+	bool unified; /* the last of them */
 	struct cgroup_leaf cgroup;
 	struct etc_layer *etc;
 };
@@ -137,9 +138,9 @@ static int make_contexts(struct start *st)
 		.gid = peer->gid,
 		.net_uid = m->net_user.uid,
 		.net_gid = m->net_user.gid,
-		.n_cgroups = st->n_procs,
+		.n_cgroups = st->n_groups,
 		.flags = (m->probe.landlock_abi > 0 ? LAUNCH_HAS_LANDLOCK : 0) |
-			 (late_is_on(&m->late) ? LAUNCH_HAS_LATE : 0),
+			 (late_is_on(&m->late) ? LAUNCH_HAS_LATE : 0) | (st->unified ? LAUNCH_HAS_UNIFIED : 0),
 		.n_groups = peer->n_groups,
 		.files_soft = m->files_soft,
 	};
@@ -191,11 +192,11 @@ static int prepare(struct start *st, struct error *e)
 	r = cgroup_leaf_make(&st->monitor->cgroups, message->id, &limits, &st->cgroup, e);
 	if (r < 0)
 		return r;
-	r = cgroup_leaf_open_procs(&st->cgroup, st->procs);
+	r = cgroup_leaf_open_ways(&st->cgroup, st->groups, &st->unified);
 	if (r < 0)
-		return error_set(e, ERROR_INTERNAL, -r, "cgroup", "", "cgroup.procs cannot be opened: %s.",
+		return error_set(e, ERROR_INTERNAL, -r, "cgroup", "", "The control group cannot be opened: %s.",
 				 strerror(-r));
-	st->n_procs = (unsigned)r;
+	st->n_groups = (unsigned)r;
 	r = make_contexts(st);
 	if (r < 0)
 		return error_set(e, ERROR_INTERNAL, -r, "context", "", "No memory file: %s.", strerror(-r));
@@ -255,8 +256,8 @@ static pid_t spawn_launch(const struct start *st)
 	};
 	size_t n = LAUNCH_FD_CGROUP;
 
-	for (unsigned i = 0; i < st->n_procs; i++)
-		fds[n++] = (struct helper_fd){ st->procs[i], LAUNCH_FD_CGROUP + (int)i };
+	for (unsigned i = 0; i < st->n_groups; i++)
+		fds[n++] = (struct helper_fd){ st->groups[i], LAUNCH_FD_CGROUP + (int)i };
 	return helper_spawn(m->options.libexec, argv, fds, n);
 }
 
@@ -293,8 +294,8 @@ static void start_done(struct start *st)
 		fd_close(st->control[i]);
 		fd_close(st->report[i]);
 	}
-	for (unsigned i = 0; i < st->n_procs; i++)
-		fd_close(st->procs[i]);
+	for (unsigned i = 0; i < st->n_groups; i++)
+		fd_close(st->groups[i]);
 	fd_close(st->context);
 	fd_close(st->session_context);
 	fd_close(st->scratch);

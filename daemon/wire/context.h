@@ -24,6 +24,7 @@ struct launch_context {
 enum launch_context_flags {
 	LAUNCH_HAS_LANDLOCK = 1 << 0, /* the kernel enforces Landlock: not being able to apply it is fatal */
 	LAUNCH_HAS_LATE = 1 << 1,     /* so it does the late guard (linux/late_record.h): seen to refuse */
+	LAUNCH_HAS_UNIFIED = 1 << 2,  /* the last of n_cgroups is a folder of v2, in which pid 1 is made */
 };
 
 struct session_context {
@@ -38,6 +39,7 @@ struct session_context {
 enum session_context_flags {
 	SESSION_HAS_LANDLOCK = 1 << 0,
 	SESSION_HAS_PTY = 1 << 1, /* the link will bring a pty master */
+	SESSION_HAS_SSH = 1 << 2, /* and the listener of the session's ssh-agent; this is isod-session-ssh */
 };
 
 #endif

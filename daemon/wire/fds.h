@@ -30,7 +30,7 @@ enum launch_fd {
 	/* The map and the iterator of the late guard; /dev/null without LAUNCH_HAS_LATE in the context. */
 	LAUNCH_FD_LATE_SESSIONS = 12,
 	LAUNCH_FD_LATE_FOLDERS = 13,
-	LAUNCH_FD_CGROUP = 14, /* first of launch_context.n_cgroups cgroup.procs files, open for writing */
+	LAUNCH_FD_CGROUP = 14, /* first of launch_context.n_cgroups ways into control groups (linux/cgroup.h) */
 	LAUNCH_CGROUPS_MAX = 8,
 	LAUNCH_FD_END = LAUNCH_FD_CGROUP + LAUNCH_CGROUPS_MAX
 };
@@ -39,9 +39,11 @@ enum launch_fd {
 enum session_fd {
 	SESSION_FD_CONTROL = 3, /* SOCK_SEQPACKET to isod-control, session_wire.h */
 	SESSION_FD_LINK = 4,    /* SOCK_SEQPACKET to isod-launch / pid 1 of the session, link_wire.h */
-	SESSION_FD_EGRESS = 5,  /* sealed: egress rules in wire form (policy/egress_wire.h), from isod-control */
-	SESSION_FD_CONTEXT = 6, /* sealed: struct session_context, from isod */
-	SESSION_FD_SECCOMP = 7, /* sealed: struct sock_filter[], the filter of isod-session itself */
+	SESSION_FD_AGENT = 5,   /* stream socket to the caller's ssh-agent; /dev/null without SESSION_HAS_SSH */
+	SESSION_FD_EGRESS = 6,  /* sealed: egress rules in wire form (policy/egress_wire.h), from isod-control */
+	SESSION_FD_CONTEXT = 7, /* sealed: struct session_context, from isod */
+	SESSION_FD_SECCOMP = 8, /* sealed: struct sock_filter[], the filter of isod-session itself */
+	SESSION_FD_SSH = 9,     /* sealed: what of the agent is lent (sshagent/ssh_rules.h); /dev/null likewise */
 	SESSION_FD_END
 };
 

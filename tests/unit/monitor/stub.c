@@ -68,7 +68,10 @@ static void list_descriptors(void)
 
 		fstat(atoi(names[i]), &st);
 		if (atoi(names[i]) >= LAUNCH_FD_CGROUP)
-			dprintf(1, "%s\n", S_ISREG(st.st_mode) && (flags & O_ACCMODE) == O_WRONLY ? "cgroup" : "?");
+			dprintf(1, "%s\n",
+				S_ISREG(st.st_mode) && (flags & O_ACCMODE) == O_WRONLY ? "cgroup"
+				: S_ISDIR(st.st_mode) && flags & O_PATH                ? "cgroup"
+										       : "?");
 		else
 			dprintf(1, "%s %s%s\n", names[i],
 				S_ISREG(st.st_mode)    ? "memory"

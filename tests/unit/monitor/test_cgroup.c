@@ -1,6 +1,7 @@
 /* Control groups, for real on whatever this machine has. */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/sched.h>
 #include <setjmp.h>
 #include <poll.h>
 #include <signal.h>
@@ -11,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -129,20 +131,36 @@ static void test_memory_limit_without_its_file(void **state)
 	assert_int_equal(rmdir(dir), 0);
 }
 
+static bool is_in(int dir, pid_t pid)
+{
+	_cleanup_free_ char *text = NULL;
+	char word[16];
+
+	snprintf(word, sizeof(word), "%d", pid);
+	assert_int_equal(cgroup_file_read(dir, "cgroup.procs", &text), 0);
+	return cgroup_file_has_word(text, strlen(text), "\n", word);
+}
+
 /* Enters the leaf and leaves a tree of children in it, then waits. */
 static pid_t start_tree(const struct cgroup_leaf *leaf)
 {
+	bool unified;
 	int fds[CGROUP_MAX], ready[2];
-	int n = cgroup_leaf_open_procs(leaf, fds);
+	int n = cgroup_leaf_open_ways(leaf, fds, &unified);
+	struct clone_args args = { .exit_signal = SIGCHLD };
 	char byte;
 	pid_t pid;
 
 	assert_true(n >= 1);
+	if (unified) {
+		args.flags = CLONE_INTO_CGROUP;
+		args.cgroup = (uint64_t)fds[n - 1];
+	}
 	assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
-	pid = fork();
+	pid = (pid_t)syscall(SYS_clone3, &args, sizeof(args));
 	assert_true(pid >= 0);
 	if (pid == 0) {
-		for (int i = 0; i < n; i++)
+		for (int i = 0; i < n - unified; i++)
 			if (write(fds[i], "0", 1) != 1)
 				_exit(1);
 		if (fork() >= 0 && fork() >= 0 && write(ready[1], "", 1) == 1)
@@ -153,6 +171,8 @@ static pid_t start_tree(const struct cgroup_leaf *leaf)
 	close(ready[1]);
 	for (int i = 0; i < 4; i++)
 		assert_int_equal(read(ready[0], &byte, 1), 1);
+	for (unsigned i = 0; i < leaf->host->n; i++)
+		assert_true(leaf->dirs[i] < 0 || is_in(leaf->dirs[i], pid));
 	/* Every writer gone is how the test sees that the whole tree is dead. */
 	for (int i = 0; i < n; i++)
 		close(fds[i]);
@@ -211,10 +231,12 @@ static void test_missing_controller(void **state)
 	struct cgroup_leaf leaf = CGROUP_LEAF_INIT;
 	struct error e = ERROR_INIT;
 	int fds[CGROUP_MAX];
+	bool unified;
 
 	memcpy(empty.tag, tag, sizeof(tag));
 	assert_int_equal(cgroup_leaf_make(&empty, ID, &none, &leaf, &e), 0);
-	assert_int_equal(cgroup_leaf_open_procs(&leaf, fds), 0);
+	assert_int_equal(cgroup_leaf_open_ways(&leaf, fds, &unified), 0);
+	assert_false(unified);
 	assert_int_equal(cgroup_leaf_remove(&leaf), 0);
 	assert_true(cgroup_leaf_make(&empty, ID, &limits, &leaf, &e) < 0);
 	assert_int_equal(e.code, ERROR_SANDBOX_UNAVAILABLE);
