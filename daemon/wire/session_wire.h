@@ -32,15 +32,33 @@ enum session_type {
 			   first */
 	/* session -> control */
 	SESSION_LATE, /* struct late_event (late.h), late_event_size() bytes */
+	SESSION_SSH,  /* struct session_ssh */
 	SESSION_TYPE_END
 };
 
-enum session_via { VIA_CONNECT = 1, VIA_HTTP, VIA_CAPTURE, VIA_DNS, VIA_PACKET, VIA_COUNT };
+enum session_via { VIA_CONNECT = 1, VIA_HTTP, VIA_CAPTURE, VIA_DNS, VIA_PACKET, VIA_SOCKS, VIA_COUNT };
 
 struct session_status {
 	uint32_t type;
 	uint32_t kind; /* enum exit_kind */
 	int32_t value;
+	uint32_t reserved;
+};
+
+#define SESSION_FINGERPRINT_MAX 52
+
+/* What a program asked of its ssh-agent. */
+struct session_ssh {
+	uint32_t type;
+	uint32_t request; /* enum ssh_request_kind, sshagent/ssh_request.h */
+	uint32_t reason;  /* enum ssh_reason, sshagent/ssh_verdict.h; SSH_ALLOWED: it was done */
+	uint32_t pid;     /* in the session's namespace, or 0 */
+	uint64_t count;   /* how many like it, one after the other, this stands for */
+	uint32_t keys;    /* a list: so many were shown */
+	uint32_t code;    /* of another request: its type in the protocol */
+	char fingerprint[SESSION_FINGERPRINT_MAX]; /* of the key that was to sign, or of the host */
+	char target[SESSION_NAME_MAX];             /* host or namespace; "" = not known */
+	char program[SESSION_PROGRAM_MAX];
 	uint32_t reserved;
 };
 

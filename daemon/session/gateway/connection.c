@@ -18,9 +18,10 @@ static bool dial_step(struct connection *c);
 static bool closed_step(struct connection *c);
 
 static const connection_step_fn steps[CONNECTION_STATE_COUNT] = {
-	[CONNECTION_REQUEST] = request_step, [CONNECTION_PEEK] = peek_step,         [CONNECTION_DIAL] = dial_step,
-	[CONNECTION_FIRST] = first_step,     [CONNECTION_EXCHANGE] = exchange_step, [CONNECTION_TUNNEL] = tunnel_step,
-	[CONNECTION_REFUSED] = refused_step, [CONNECTION_LINGER] = linger_step,     [CONNECTION_CLOSED] = closed_step,
+	[CONNECTION_REQUEST] = request_step, [CONNECTION_SOCKS] = socks_step,     [CONNECTION_PEEK] = peek_step,
+	[CONNECTION_DIAL] = dial_step,       [CONNECTION_FIRST] = first_step,     [CONNECTION_EXCHANGE] = exchange_step,
+	[CONNECTION_TUNNEL] = tunnel_step,   [CONNECTION_REFUSED] = refused_step, [CONNECTION_LINGER] = linger_step,
+	[CONNECTION_CLOSED] = closed_step,
 };
 
 void connection_step(struct connection *c)

@@ -11,6 +11,7 @@
  * What a connection is waiting for. In every state but TUNNEL and EXCHANGE nothing of the client's is on its way out.
  *
  *   REQUEST    a complete HTTP head in .in. Upstream: none, or one kept for the same target.
+ *   SOCKS      greeting and request of SOCKS5 in .in, .socks says which. Upstream: none.
  *   PEEK       the first bytes of a client that must speak first (ports 80 and 443). Upstream: none.
  *   DIAL       .dial; the client is not read. .then goes on.
  *   FIRST      first bytes of either side on another port. Upstream: connected, nothing sent.
@@ -22,6 +23,7 @@
  */
 enum connection_state {
 	CONNECTION_REQUEST,
+	CONNECTION_SOCKS,
 	CONNECTION_PEEK,
 	CONNECTION_DIAL,
 	CONNECTION_FIRST,
@@ -38,14 +40,23 @@ enum connection_answer {
 	ANSWER_CLOSE,
 	ANSWER_RESET,
 	ANSWER_HTTP,
+	ANSWER_SOCKS,
 	ANSWER_TLS,
+};
+
+/* What a SOCKS client was seen to say last, and so the form of the answer that it waits for. */
+enum socks_stage {
+	SOCKS_NONE,
+	SOCKS_OLD, /* SOCKS4: refused */
+	SOCKS_GREETING,
+	SOCKS_REQUEST,
 };
 
 struct exchange;
 
 struct refusal {
-	uint32_t reason; /* enum egress_reason */
-	unsigned status;
+	uint32_t reason;     /* enum egress_reason */
+	unsigned status;     /* of HTTP, or enum socks_reply */
 	const char *message; /* in place of the reason's text; NULL */
 	bool has_waited;     /* long enough for the name of the program */
 };
@@ -59,10 +70,11 @@ struct connection {
 	struct gateway *gateway;
 	uint8_t state;  /* enum connection_state */
 	uint8_t answer; /* enum connection_answer */
+	uint8_t socks;  /* enum socks_stage */
 	bool captured;
 	bool buried;
 	bool wants_json; /* so says the Accept header of the last request */
-	bool bound;      /* .target is fixed, by CONNECT or by capture */
+	bool bound;      /* .target is fixed, by CONNECT, SOCKS or capture */
 	struct watch client;
 	struct watch upstream;
 	struct relay up;
@@ -110,12 +122,16 @@ void connection_may_idle(struct connection *c);
 
 /* The steps. */
 bool request_step(struct connection *c);
+bool socks_step(struct connection *c);
 bool peek_step(struct connection *c);
 bool first_step(struct connection *c);
 bool exchange_step(struct connection *c);
 bool tunnel_step(struct connection *c);
 bool refused_step(struct connection *c);
 
+/* For a client that asked for a tunnel to .target, which is allowed: reaches out, tells it in its protocol, looks at
+ * what comes first. */
+bool tunnel_open(struct connection *c);
 /* Relays what is in .in and all that follows, without further looks. */
 bool tunnel_begin(struct connection *c);
 void exchange_free(struct exchange *x);

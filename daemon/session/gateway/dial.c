@@ -28,6 +28,7 @@ struct dial {
 	void *data;
 	enum dial_state state;
 	uint32_t reason;
+	int error;
 	struct resolve *resolve;
 	struct resolved resolved;
 	uint32_t next; /* address to try next */
@@ -89,6 +90,11 @@ enum dial_state dial_state(const struct dial *d)
 uint32_t dial_reason(const struct dial *d)
 {
 	return d->reason;
+}
+
+int dial_error(const struct dial *d)
+{
+	return d->error;
 }
 
 static void end(struct dial *d, enum dial_state state)
@@ -167,6 +173,7 @@ static void on_attempt(struct watch *w)
 		end(d, DIAL_CONNECTED);
 		return;
 	}
+	d->error = err;
 	poller_close_watch(d->poller, w);
 	if (!try_next(d))
 		end(d, DIAL_FAILED);
@@ -218,17 +225,20 @@ static bool try_next(struct dial *d)
 {
 	while (d->next < d->resolved.n) {
 		struct attempt *a = NULL;
+		int r;
 
 		for (int i = 0; i < ATTEMPTS_AT_ONCE && !a; i++)
 			if (d->attempts[i].watch.fd < 0)
 				a = &d->attempts[i];
 		if (!a)
 			return true;
-		if (start_attempt(d, a, d->next++) == 0) {
+		r = start_attempt(d, a, d->next++);
+		if (r == 0) {
 			if (d->next < d->resolved.n)
 				deadline_set(d->deadlines, &d->stagger, DEADLINE_ATTEMPT, on_stagger);
 			return true;
 		}
+		d->error = -r;
 	}
 	return any_under_way(d);
 }

@@ -28,6 +28,8 @@ enum dial_state dial_resolve(struct dial *d);
 enum dial_state dial_connect(struct dial *d);
 enum dial_state dial_state(const struct dial *d);
 uint32_t dial_reason(const struct dial *d); /* enum egress_reason */
+/* errno of the attempt that failed last, 0: none has. */
+int dial_error(const struct dial *d);
 /* Hands the connected socket over to w. The address is the one it is connected to. */
 int dial_take(struct dial *d, struct watch *w, watch_fn fn, uint8_t *ret_family, uint8_t ret_address[16]);
 

@@ -6,6 +6,7 @@
 
 #include "daemon/session/gateway/connection.h"
 #include "daemon/session/gateway/refusal_text.h"
+#include "daemon/session/gateway/socks_request.h"
 #include "daemon/session/gateway/tls_hello.h"
 
 static unsigned status_of(uint32_t reason)
@@ -62,12 +63,22 @@ static void refuse_tls(struct connection *c, uint32_t reason)
 	relay_push(&c->down, alert, sizeof(alert));
 }
 
+static void refuse_socks(struct connection *c)
+{
+	uint8_t reply[SOCKS_REPLY_LEN];
+
+	relay_push(&c->down, reply, socks_refusal(c, reply));
+}
+
 /* The answer names the program, and one that is answered may end before anybody has looked who it is. */
 bool refused_step(struct connection *c)
 {
 	if (audit_is_asking(c) && !c->refusal.has_waited)
 		return false;
-	refuse_http(c);
+	if (c->answer == ANSWER_SOCKS)
+		refuse_socks(c);
+	else
+		refuse_http(c);
 	return connection_linger(c);
 }
 
@@ -91,6 +102,7 @@ bool refuse_with(struct connection *c, unsigned status, uint32_t reason, const c
 	relay_init(&c->down, &c->upstream, &c->client, NULL);
 	switch ((enum connection_answer)c->answer) {
 	case ANSWER_HTTP:
+	case ANSWER_SOCKS:
 		c->refusal.status = status;
 		c->refusal.reason = reason;
 		c->refusal.message = message;
@@ -112,5 +124,8 @@ bool refuse_with(struct connection *c, unsigned status, uint32_t reason, const c
 
 bool refuse(struct connection *c, uint32_t reason)
 {
-	return refuse_with(c, status_of(reason), reason, NULL);
+	unsigned status = c->answer == ANSWER_SOCKS ? socks_message_code(reason, c->dial ? dial_error(c->dial) : 0)
+						    : status_of(reason);
+
+	return refuse_with(c, status, reason, NULL);
 }

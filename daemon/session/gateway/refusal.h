@@ -8,7 +8,8 @@ struct connection;
 
 /* Ends the audit event of the target with the reason, then answers by c->answer. To be returned by a step. */
 bool refuse(struct connection *c, uint32_t reason);
-/* The same with an HTTP status of its own and a sentence in place of the reason's (NULL: that one). Static text. */
+/* The same with a status of its own (HTTP's, or a SOCKS reply) and a sentence in place of the reason's (NULL: that
+ * one). Static text. */
 bool refuse_with(struct connection *c, unsigned status, uint32_t reason, const char *message);
 
 #endif

@@ -8,6 +8,7 @@
 #include "daemon/session/gateway/http_accept.h"
 #include "daemon/session/gateway/http_facts.h"
 #include "daemon/session/gateway/refusal.h"
+#include "daemon/session/gateway/socks_request.h"
 #include "daemon/session/gateway/tls_hello.h"
 
 struct request {
@@ -26,6 +27,8 @@ static uint32_t via_of(const struct connection *c)
 {
 	if (c->captured)
 		return VIA_CAPTURE;
+	if (c->socks)
+		return VIA_SOCKS;
 	return c->bound ? VIA_CONNECT : VIA_HTTP;
 }
 
@@ -62,8 +65,6 @@ static const char use_connect[] = "Requests for https:// go through CONNECT: set
 static const char use_absolute[] = "This is a proxy. It serves CONNECT host:port and absolute requests such as "
 				   "GET http://host/path.";
 
-static bool connect_resolved(struct connection *c);
-
 static bool connect_request(struct connection *c, const struct request *q)
 {
 	int r;
@@ -74,7 +75,7 @@ static bool connect_request(struct connection *c, const struct request *q)
 		c->target = (struct target){ 0 };
 		audit_begin(c, VIA_CONNECT);
 		return refuse_with(c, 400, r == -EDOM ? EGRESS_BAD_NAME : EGRESS_BAD_HTTP,
-				   "CONNECT needs host:port, and brackets around an IPv6 address.");
+				   r == -EDOM ? NULL : "CONNECT needs host:port, and brackets around an IPv6 address.");
 	}
 	audit_begin(c, VIA_CONNECT);
 	target_decide(&c->target, c->gateway->rules, &c->verdict);
@@ -82,42 +83,7 @@ static bool connect_request(struct connection *c, const struct request *q)
 		return refuse(c, c->verdict.reason);
 	buffer_consume(&c->in, q->len);
 	c->in_looked = 0;
-	/* Resolved before the 200, while HTTP can still say what is wrong; nothing but a DNS query goes out. */
-	return connection_resolve(c, connect_resolved);
-}
-
-static void connect_established(struct connection *c)
-{
-	static const char established[] = "HTTP/1.1 200 Connection established\r\n\r\n";
-
-	relay_init(&c->down, &c->upstream, &c->client, NULL);
-	relay_push(&c->down, established, sizeof(established) - 1);
-	c->down.bytes = 0;
-	c->bound = true;
-	c->answer = ANSWER_CLOSE;
-	/* A tunnel that stays quiet from here on owns no buffer. */
-	if (c->in.len == 0)
-		buffer_done(&c->in);
-}
-
-static bool connect_connected(struct connection *c)
-{
-	connect_established(c);
-	c->state = CONNECTION_FIRST;
-	connection_may_idle(c);
-	return true;
-}
-
-static bool connect_resolved(struct connection *c)
-{
-	if (dial_state(c->dial) != DIAL_RESOLVED)
-		return refuse(c, dial_reason(c->dial));
-	if (c->target.port != 443 && c->target.port != 80)
-		return connection_connect(c, connect_connected);
-	connect_established(c);
-	c->state = CONNECTION_PEEK;
-	connection_must_say(c);
-	return true;
+	return tunnel_open(c);
 }
 
 /* A request on a connection whose target is fixed: it must not name another one. */
@@ -259,6 +225,8 @@ bool request_step(struct connection *c)
 				audit_begin(c, VIA_HTTP);
 				return refuse(c, EGRESS_TLS_TO_PROXY);
 			}
+			if (socks_is_first(c))
+				return socks_begin(c);
 			n = http_head_request(c->in.data, c->in.len, &q.head);
 			if (n > 0) {
 				q.len = (size_t)n;

@@ -6,45 +6,61 @@
 
 #include "policy/address.h"
 
-static bool looks_like_host(const char *host, size_t len)
+/* host[:port] or [host][:port]; what the host is, is not looked at. *ret_port 0: none is given. */
+static int split(const char *text, size_t len, const char **ret_host, size_t *ret_host_len, uint16_t *ret_port)
 {
-	for (size_t i = 0; i < len; i++) {
-		unsigned char c = (unsigned char)host[i], l = c | 0x20;
+	bool brackets = len > 0 && text[0] == '[';
+	const char *host = text + brackets, *end = memchr(host, brackets ? ']' : ':', len - brackets), *rest;
 
-		if (!((l >= 'a' && l <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.'))
-			return false;
-	}
-	return len > 0;
+	if (brackets && !end)
+		return -EINVAL;
+	if (!end)
+		end = text + len;
+	rest = end + brackets;
+	if (end == host)
+		return -EINVAL;
+	*ret_port = 0;
+	if (rest < text + len &&
+	    (*rest != ':' || hostname_parse_port(rest + 1, (size_t)(text + len - rest - 1), ret_port) < 0))
+		return -EINVAL;
+	*ret_host = host;
+	*ret_host_len = (size_t)(end - host);
+	return 0;
+}
+
+int target_from_host(const char *host, size_t len, uint16_t port, struct target *ret)
+{
+	struct target t = { .port = port };
+	uint8_t address[16];
+	int family = address_parse(host, len, address);
+
+	if (family == AF_INET || family == AF_INET6)
+		target_from_address(family, address, port, ret);
+	else if (hostname_canonical(host, len, t.name) < 0)
+		return -EDOM;
+	else
+		*ret = t;
+	return 0;
 }
 
 int target_parse(const char *text, size_t len, uint16_t default_port, struct target *ret)
 {
-	struct target t = { 0 };
-	uint8_t address[16];
+	struct target t;
 	const char *host;
 	size_t host_len;
 	uint16_t port;
-	int family;
-	bool v6;
+	int r;
 
-	if (hostname_split_port(text, len, &host, &host_len, &v6, &port) < 0)
+	if (split(text, len, &host, &host_len, &port) < 0)
 		return -EINVAL;
 	if (port == 0)
 		port = default_port;
 	if (port == 0)
 		return -EINVAL;
-	family = address_parse(host, host_len, address);
-	if (v6 != (family == AF_INET6))
-		return -EINVAL;
-	if (family == AF_INET || family == AF_INET6) {
-		target_from_address(family, address, port, ret);
-		return 0;
-	}
-	if (!looks_like_host(host, host_len))
-		return -EINVAL;
-	if (hostname_canonical(host, host_len, t.name) < 0)
+	r = target_from_host(host, host_len, port, &t);
+	/* Brackets are for IPv6 alone. */
+	if (r < 0 || (host > text && !(t.is_literal && t.family == AF_INET6)))
 		return -EDOM;
-	t.port = port;
 	*ret = t;
 	return 0;
 }

@@ -18,9 +18,11 @@ struct target {
 
 /*
  * host, host:port, v4, v4:port, [v6], [v6]:port. default_port 0: the port must be there. 0, -EINVAL for a malformed
- * authority, -EDOM where the form is right but the host is no name that we know (a strange spelling of an address).
+ * authority, -EDOM where its form is right but the host is neither a name nor an address in its usual spelling.
  */
 int target_parse(const char *text, size_t len, uint16_t default_port, struct target *ret);
+/* The host alone, bytes from anywhere. 0 or -EDOM. */
+int target_from_host(const char *host, size_t len, uint16_t port, struct target *ret);
 void target_from_address(int family, const uint8_t address[16], uint16_t port, struct target *ret);
 int target_from_name(const char *canonical, uint16_t port, struct target *ret);
 bool target_equal(const struct target *a, const struct target *b);

@@ -1,5 +1,54 @@
-/* Both directions, untouched, until both have ended. */
+/* Tunnels: how one that was asked for is opened, then both directions, untouched, until both have ended. */
 #include "daemon/session/gateway/connection.h"
+#include "daemon/session/gateway/refusal.h"
+#include "daemon/session/gateway/socks_message.h"
+
+static void established(struct connection *c)
+{
+	static const char text[] = "HTTP/1.1 200 Connection established\r\n\r\n";
+	uint8_t reply[SOCKS_REPLY_LEN];
+
+	if (c->answer == ANSWER_SOCKS) {
+		socks_message_reply(SOCKS_GRANTED, reply);
+		relay_push(&c->down, reply, sizeof(reply));
+	} else {
+		relay_init(&c->down, &c->upstream, &c->client, NULL);
+		relay_push(&c->down, text, sizeof(text) - 1);
+	}
+	c->down.bytes = 0;
+	c->bound = true;
+	c->answer = ANSWER_CLOSE;
+	/* A tunnel that stays quiet from here on owns no buffer. */
+	if (c->in.len == 0)
+		buffer_done(&c->in);
+}
+
+static bool on_connected(struct connection *c)
+{
+	established(c);
+	c->state = CONNECTION_FIRST;
+	connection_may_idle(c);
+	return true;
+}
+
+static bool on_resolved(struct connection *c)
+{
+	if (dial_state(c->dial) != DIAL_RESOLVED)
+		return refuse(c, dial_reason(c->dial));
+	if (c->target.port != 443 && c->target.port != 80)
+		return connection_connect(c, on_connected);
+	established(c);
+	c->state = CONNECTION_PEEK;
+	connection_must_say(c);
+	return true;
+}
+
+bool tunnel_open(struct connection *c)
+{
+	/* Resolved before the client is told, while it can still be told what is wrong; nothing but a DNS query goes
+	 * out. */
+	return connection_resolve(c, on_resolved);
+}
 
 bool tunnel_begin(struct connection *c)
 {
