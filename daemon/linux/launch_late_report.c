@@ -71,9 +71,17 @@ void launch_late_report_init(struct launch_late_report *r, int link_fd)
 	r->refilled = seconds();
 }
 
-void launch_late_report_know(struct launch_late_report *r, uint32_t kind, const char *path)
+bool launch_late_report_know(struct launch_late_report *r, uint32_t kind, const char *path)
 {
 	add(r, kind, path);
+	return launch_late_report_knows(r, kind, path);
+}
+
+bool launch_late_report_knows(struct launch_late_report *r, uint32_t kind, const char *path)
+{
+	uint64_t h = hash(kind, path), *at = place(r, h);
+
+	return at && *at == h;
 }
 
 void launch_late_report_forget(struct launch_late_report *r, uint32_t kind, const char *path)

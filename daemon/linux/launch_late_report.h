@@ -28,8 +28,10 @@ struct launch_late_report {
 
 void launch_late_report_init(struct launch_late_report *r, int link_fd);
 
-/* Remembers that it is there and need not be told; forget: it is gone, and news when it comes again. */
-void launch_late_report_know(struct launch_late_report *r, uint32_t kind, const char *path);
+/* Remembers that it is there and need not be told; false: there is no room for it. forget: it is gone, and news when it
+ * comes again. */
+bool launch_late_report_know(struct launch_late_report *r, uint32_t kind, const char *path);
+bool launch_late_report_knows(struct launch_late_report *r, uint32_t kind, const char *path);
 void launch_late_report_forget(struct launch_late_report *r, uint32_t kind, const char *path);
 
 /* pid: as in struct late_event; its program is looked up. 0, or -errno where the link is broken. */

@@ -14,7 +14,10 @@
 
 #include "base/cleanup.h"
 #include "base/fd.h"
+#include "daemon/linux/launch_watch_bare.h"
 #include "daemon/linux/launch_watch_folder.h"
+#include "daemon/linux/launch_watch_link.h"
+#include "view/protect.h"
 
 /* A turn of the loop: some 200 events. */
 #define TURN_BYTES 16384
@@ -30,7 +33,11 @@ struct launch_watch {
 	const struct plan *plan;
 	const struct path_rules *rules;
 	struct launch_late_report *report;
+	struct launch_watch_links links;
+	bool git; /* what git runs is protected */
 	bool behind;
+	/* LATE_STATE stands for "was there at the start" in the table of what was told. */
+	bool again;     /* a look for what was lost: what was there at the start is no news */
 	bool partial;   /* the look at the start did not come to all folders, so that none later can tell what is new */
 	int64_t looked; /* monotonic seconds of the last look through all */
 	unsigned names; /* left to be read in this turn */
@@ -76,6 +83,8 @@ int launch_watch_new(int group, const struct plan *plan, const struct path_rules
 	w->plan = plan;
 	w->rules = rules;
 	w->report = report;
+	for (uint32_t i = 0; i < plan->n_rules; i++)
+		w->git |= plan->rules[i].group == PROTECT_GIT_CONFIG;
 	*ret = w;
 	return 0;
 }
@@ -114,7 +123,6 @@ static int tell(struct launch_watch *w, uint32_t kind, uint32_t rule, pid_t pid,
 	return launch_late_report_path(w->report, kind, r ? r->group : 0, pid, path);
 }
 
-/* LATE_STATE stands for "was there at the start" in the table of what was told. */
 static int appeared(struct launch_watch *w, const struct change *c, const struct path_verdict *v, const char *path)
 {
 	bool host = c->pid == 0;
@@ -128,6 +136,42 @@ static int appeared(struct launch_watch *w, const struct change *c, const struct
 	    (c->found && c->known) || !launch_watch_runs(c->name))
 		return 0;
 	return tell(w, LATE_RUNS, PATH_NO_RULE, c->pid, path);
+}
+
+/* The last part of a bare repository was made; one that was there at the start is never news. HEAD stands for it. */
+static int appeared_bare(struct launch_watch *w, const struct change *c)
+{
+	const struct launch_watch_folder *above = &w->folders.items[c->folder];
+	char path[LIMIT_PATH];
+
+	if (!w->git || c->pid == 0 || above->through || above->about || !launch_watch_bare_part(c->name) ||
+	    !launch_watch_bare(above->path))
+		return 0;
+	if (snprintf(path, sizeof(path), "%s/HEAD", above->path) >= (int)sizeof(path))
+		return 0;
+	if (!c->found || !c->known)
+		return launch_late_report_path(w->report, LATE_PLANTED, PROTECT_GIT_CONFIG, c->pid, path);
+	launch_late_report_know(w->report, LATE_PLANTED, path);
+	return 0;
+}
+
+/* Two names of one file, a secret one and another: which came first does not matter. What was there at the start is
+ * covered, and a cover cannot be linked. */
+static int appeared_link(struct launch_watch *w, const struct change *c, const struct path_verdict *v, const char *path)
+{
+	const char *secret = path;
+	struct path_verdict of_secret;
+
+	if (c->is_folder || (c->found && c->known))
+		return 0;
+	if (v->access != PATH_DENIED)
+		secret = launch_watch_link_find(&w->links, path);
+	else if (launch_watch_link_add(&w->links, path) < 2)
+		return 0;
+	if (!secret || c->pid == 0)
+		return 0;
+	path_rules_decide(w->rules, secret, PATH_FILE, &of_secret);
+	return tell(w, LATE_MOVED, of_secret.read_rule, c->pid, secret);
 }
 
 /* What lies in a folder that a protection goes through, and what is in no folder that is near the top, cannot be about
@@ -174,15 +218,23 @@ static int handle(struct launch_watch *w, struct change *c)
 		launch_late_report_forget(w->report, LATE_STATE, path);
 		if (c->is_folder)
 			launch_watch_folder_remove(&w->folders, path);
+		else if (!c->moved)
+			launch_watch_link_remove(&w->links, path);
 		if (c->moved && c->pid != 0 && v.access == PATH_DENIED)
 			r = tell(w, LATE_MOVED, v.read_rule, c->pid, path);
 	}
 	if (r < 0 || !c->appeared)
 		return r;
+	if (w->again && launch_late_report_knows(w->report, LATE_STATE, path))
+		c->known = true;
 	if (!c->found || !c->known)
 		r = appeared(w, c, &v, path);
 	else if (is_protected(w, &v) || launch_watch_runs(c->name))
-		launch_late_report_know(w->report, LATE_STATE, path);
+		w->partial |= !launch_late_report_know(w->report, LATE_STATE, path);
+	if (r == 0)
+		r = appeared_link(w, c, &v, path);
+	if (r == 0)
+		r = appeared_bare(w, c);
 	if (r == 0 && c->is_folder)
 		watch_below(w, c, &v, path);
 	return r;
@@ -265,7 +317,7 @@ void launch_watch_begin(struct launch_watch *w)
 		if (may_hold_plants(&w->plan->mounts[i]))
 			add_root(w, w->plan->mounts[i].target);
 	look_through_queue(w, true, -1);
-	w->partial = w->names == 0;
+	w->partial |= w->names == 0;
 }
 
 /* Names that were neither there at the start nor told are news, of unknown origin. */
@@ -275,9 +327,11 @@ static int look_again(struct launch_watch *w)
 
 	w->behind = false;
 	w->names = LAUNCH_WATCH_NAMES;
+	w->again = true;
 	for (size_t i = 0; r == 0 && i < w->folders.n && !w->partial; i++)
 		if (w->folders.items[i].path)
 			r = look(w, (int)i, false, -1);
+	w->again = false;
 	return r < 0 ? r : look_through_queue(w, false, -1);
 }
 

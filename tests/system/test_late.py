@@ -95,6 +95,18 @@ def test_secret_made_on_the_host(isod, session, project):
     session.end()
 
 
+def test_key_written_behind_a_certificate(session, project):
+    """What was public a moment ago is looked at again, whether it was there at the start or came later."""
+    block = "echo '-----BEGIN %s-----'; echo MIIBSECRET; echo '-----END %s-----'"
+    public, private = block % ('CERTIFICATE', 'CERTIFICATE'), block % ('PRIVATE KEY', 'PRIVATE KEY')
+    as_user(f'({public}) > a.pem; ({public}) > b.pem', project)
+    assert session.do('cat a.pem b.pem').count('MIIBSECRET') == 2
+    as_user(f'({private}) >> a.pem; ({private}) > n; mv n b.pem', project)
+    answer = session.do('cat a.pem; cat b.pem; (. ./a.pem)')
+    assert 'SECRET' not in answer and 'not permitted' in answer, answer
+    session.end()
+
+
 def test_cover_detached_by_the_host(isod, project):
     """An editor saves a file by rename: the cover that was mounted over it is gone, the refusal is not."""
     as_user('echo SECRET1 > .env', project)
@@ -143,6 +155,19 @@ def test_secret_renamed_inside_is_told(isod, session, project):
     session.do('mv .env harmless')
     number = session.id()
     wait_for(lambda: [e for e in events(isod, number, 'secret.moved') if e['path'] == f'{project}/.env'], 'it is told')
+    session.end()
+
+
+def test_secret_linked_inside_is_told(isod, session, project):
+    """Neither can a second name be refused, whichever of the two is made first."""
+    as_user('echo SECRET > .env; mkdir sub; echo SECRET > sub/key.pem', project)
+    session.do('ln .env harmless; ln sub/key.pem sub/other; echo > plain; ln plain harmless2; echo > mine; ln mine .env.local; '
+               'echo > .env.mine')
+    number = session.id()
+    wanted = {f'{project}/{n}' for n in ('.env', 'sub/key.pem', '.env.local')}
+    wait_for(lambda: {e['path'] for e in events(isod, number, 'secret.moved')} == wanted, 'each is told')
+    told = {e['path']: e['rule'] for e in events(isod, number, 'secret.moved')}
+    assert told == {f'{project}/.env': 'dotenv', f'{project}/sub/key.pem': 'keys', f'{project}/.env.local': 'dotenv'}
     session.end()
 
 
@@ -215,6 +240,20 @@ def test_moved_into_place(isod, session, project):
     wanted = {f'{project}/{n}' for n in ('b/.git/hooks/post-checkout', '.vscode/tasks.json', '.envrc', '.mcp.json')}
     wait_for(lambda: {e['path'] for e in events(isod, number, 'planted')} >= wanted, 'each is in the log')
     session.end()
+
+
+def test_repositories_made_inside(isod, project):
+    """git on the host takes a .git file's, and a bare repository's, configuration, which names programs."""
+    as_user('git init -q --bare old.git', project)
+    session = Session(isod, project)
+    session.do('mkdir a b c d e; echo "gitdir: ../b" > a/.git; '
+               'cd b; mkdir objects refs; echo "ref: refs/heads/x" > HEAD; cd ..; '
+               'cd c; echo ../b > commondir; ln -s refs/heads/x HEAD; cd ..; '
+               'cd d; echo > HEAD; mkdir objects; cd ..; '
+               'mkdir -p e/f/g/h/i/j; cd e/f/g/h/i/j; echo > HEAD; mkdir refs objects; cd -; mv e/f/g/h/i/j moved; '
+               'echo > old.git/x; echo "ref: refs/heads/y" > old.git/n; mv old.git/n old.git/HEAD; git init -q --bare new.git')
+    said = session.end().split('isod: made during this run, and run later on the host:\n')[1]
+    assert set(re.findall('^isod:   (.*)$', said, re.M)) == {'a/.git', 'b/HEAD', 'c/HEAD', 'moved/HEAD', 'new.git/HEAD'}, said
 
 
 def test_host_makes_and_replaces(isod, project):

@@ -311,7 +311,7 @@ static const struct plan watched_plan = {
 };
 
 /* As in pid 1 they live as long as the process. */
-static struct launch_watch *watches[2];
+static struct launch_watch *watches[3];
 static size_t n_watches;
 
 static struct launch_watch *watch(int group)
@@ -375,6 +375,34 @@ static void full_folders_that_appear_do_not_hold_up(void **state)
 	fd_close(peer);
 }
 
+/* Events were lost: what was there at the start is no news, what came since is. */
+static void a_second_look_tells_only_what_is_new(void **state)
+{
+	struct late_event e;
+	int peer = open_report();
+	struct launch_watch *w = watch(open("/dev/zero", O_RDONLY | O_CLOEXEC));
+	unsigned told = 0;
+
+	strcpy(folder, "/var/tmp/isod-test-watch-XXXXXX");
+	assert_non_null(mkdtemp(folder));
+	shell("mkdir a; touch .envrc a/.envrc Makefile");
+	launch_watch_begin(w);
+	shell("mkdir -p b; touch b/.envrc a/Makefile");
+	/* Its queue never ends, which counts as lost. */
+	launch_watch_end(w);
+	for (uint32_t kind; (kind = next(peer, &e)) != 0;) {
+		if (kind == LATE_LOST)
+			continue;
+		e.path[e.path_len] = '\0';
+		assert_true(strcmp(e.path + strlen(folder), kind == LATE_PLANTED ? "/b/.envrc" : "/a/Makefile") == 0);
+		told++;
+	}
+	assert_int_equal(told, 2);
+	shell("rm -r a b .envrc Makefile; rmdir $PWD");
+	fd_close(report.link_fd);
+	fd_close(peer);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -389,6 +417,7 @@ int main(void)
 		cmocka_unit_test(names_that_run),
 		cmocka_unit_test(the_end_comes_whatever_the_host_does),
 		cmocka_unit_test(full_folders_that_appear_do_not_hold_up),
+		cmocka_unit_test(a_second_look_tells_only_what_is_new),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
