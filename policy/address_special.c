@@ -98,6 +98,15 @@ int address_unwrap(int family, const uint8_t address[16], uint8_t ret[16])
 	return family;
 }
 
+/* Below any network, a host's part of ..00-5e-fe and an IPv4 address (ISATAP, RFC 5214): a tunnel to that address. */
+static bool is_isatap(const uint8_t prefix[16], unsigned bits)
+{
+	static const uint8_t marks[] = { 0x00, 0x00, 0x5e, 0xfe };
+
+	/* The two lowest bits of the first byte: universal, group. */
+	return bits >= 96 && (prefix[8] & 0xfc) == marks[0] && memcmp(prefix + 9, marks + 1, 3) == 0;
+}
+
 bool address_prefix_is_embedded(int family, const uint8_t prefix[16], unsigned bits)
 {
 	return find_embedding(family, prefix, bits) != NULL;
@@ -111,6 +120,8 @@ bool address_prefix_is_special(int family, const uint8_t prefix[16], unsigned bi
 	if (family != AF_INET && family != AF_INET6)
 		return true;
 	if (family == AF_INET6 && bits >= global_v6.bits && !in_range(AF_INET6, prefix, &global_v6))
+		return true;
+	if (family == AF_INET6 && is_isatap(prefix, bits))
 		return true;
 	for (size_t i = 0; i < n; i++)
 		if (bits >= ranges[i].bits && in_range(family, prefix, &ranges[i]))
