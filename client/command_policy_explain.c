@@ -1,10 +1,13 @@
-/* isoctl policy explain: which rules hold for a path, the strongest first; or all of the file view in short. */
+/* isoctl policy explain: which rules hold for a path or a host, the strongest first; or all of the file view in short.
+ */
 #include <errno.h>
 #include <string.h>
 
 #include "client/call.h"
 #include "client/command.h"
 #include "client/listing.h"
+#include "client/policy_host.h"
+#include "client/policy_operand.h"
 #include "client/policy_query.h"
 #include "client/policy_texts.h"
 #include "client/report.h"
@@ -83,7 +86,7 @@ static const struct json_value *ask_policy(struct call *call, const struct clien
 					   const struct option_list *files, struct error *e)
 {
 	struct policy_texts texts = { .count = 0 };
-	const struct json_value *policy = NULL, *sandbox;
+	const struct json_value *policy = NULL;
 	int r = policy_texts_collect(&texts, files, e);
 
 	if (r == 0) {
@@ -95,32 +98,69 @@ static const struct json_value *ask_policy(struct call *call, const struct clien
 	policy_texts_done(&texts);
 	if (r == 0)
 		policy = call_member(call, "policy", JSON_OBJECT, e);
-	sandbox = policy ? json_get(policy, "sandbox") : NULL;
+	return policy;
+}
+
+static const struct json_value *file_view(const struct json_value *policy)
+{
+	const struct json_value *sandbox = policy ? json_get(policy, "sandbox") : NULL;
 	policy = sandbox && sandbox->type == JSON_OBJECT ? json_get(sandbox, "filesystem") : NULL;
 	return policy && policy->type == JSON_OBJECT ? policy : NULL;
+}
+
+static int explain_host(const struct json_value *policy, const struct policy_operand *host, bool json, struct error *e)
+{
+	_cleanup_buffer_ struct buffer out = BUFFER_INIT(16U << 20);
+	struct json_writer *w;
+	int r, written;
+
+	if (!json) {
+		r = policy_host_append(&out, policy, host, e);
+		return r < 0 ? r : listing_print(&out);
+	}
+	w = json_write_new(&out);
+	r = w ? policy_host_write(w, policy, host, e) : -ENOMEM;
+	written = json_write_finish(w);
+	if (r == 0)
+		r = written < 0 ? written : buffer_append_string(&out, "\n");
+	return r < 0 ? r : listing_print(&out);
+}
+
+static int explain_files(const struct call *call, const struct json_value *answer, bool of_path, bool json,
+			 struct error *e)
+{
+	_cleanup_buffer_ struct buffer out = BUFFER_INIT(16U << 20);
+	int r;
+
+	if (json)
+		return listing_print_json(answer);
+	r = of_path ? append_path(&out, call, e) : append_members(&out, "", answer);
+	return r < 0 ? r : listing_print(&out);
 }
 
 static int run(const struct client *client, const void *filled, char **operands, int n_operands)
 {
 	const struct explain_options *o = filled;
-	_cleanup_buffer_ struct buffer out = BUFFER_INIT(16U << 20);
 	_cleanup_call_ struct call call = CALL_INIT;
 	const struct json_value *answer = NULL;
+	struct policy_operand operand = { .is_host = false };
 	struct error e = ERROR_INIT;
-	int r = 0;
+	int r = -EBADMSG;
 
-	if (n_operands == 0)
+	if (n_operands > 0 && policy_operand_read(operands[0], &operand, &e) < 0) {
+		report_error(&e);
+		return EXIT_USAGE;
+	}
+	if (n_operands == 0 || operand.is_host)
 		answer = ask_policy(&call, client, &o->policy, &e);
 	else if (policy_query(client, &o->policy, operands[0], &call, &e) == 0)
 		answer = call.reply.parameters;
-	if (answer)
-		listing_report_more(answer, "weaker rules");
-	if (answer && o->json)
-		return listing_print_json(answer);
-	if (answer)
-		r = n_operands ? append_path(&out, &call, &e) : append_members(&out, "", answer);
-	if (answer && r == 0)
-		return listing_print(&out);
+	if (answer && operand.is_host)
+		r = explain_host(answer, &operand, o->json, &e);
+	else if (answer && (n_operands > 0 || (answer = file_view(answer))))
+		r = explain_files(&call, answer, n_operands > 0, o->json, &e);
+	if (r >= 0)
+		return r;
 	if (e.code == ERROR_NONE)
 		error_set(&e, ERROR_INTERNAL, EBADMSG, "reply", NULL, "isod's answer cannot be read.");
 	report_error(&e);
@@ -129,14 +169,18 @@ static int run(const struct client *client, const void *filled, char **operands,
 
 const struct command command_policy_explain = {
 	.name = "policy explain",
-	.operands = "[PATH]",
-	.summary = "Show the rules that hold for a path, the strongest first, or those of the file view",
+	.operands = "[PATH|HOST[:PORT]|URL]",
+	.summary = "Show the rules that hold for a path or a host, or those of the file view",
 	.options = options,
 	.options_size = sizeof(struct explain_options),
 	.max_operands = 1,
 	.usage_exit = EXIT_USAGE,
 	.details = "Behind each rule: the key of the policy that it belongs to and the file that says it. \"decides\" "
 		   "is what\n"
-		   "counts for the path, \"holds\" is overruled, \"set-aside\" a protection with an exception.\n",
+		   "counts, \"holds\" is overruled, \"set-aside\" a protection with an exception, \"other-port\" is "
+		   "about the\n"
+		   "host on another port. Paths begin with \"/\", \".\" or \"~\"; a name with a dot, a name with a "
+		   "port, an\n"
+		   "address and a URL are hosts; other words are paths below the working directory.\n",
 	.run = run,
 };
