@@ -238,14 +238,30 @@ static void write_late_path(struct json_writer *w, const struct late_event *m)
 		json_write_member_string(w, "advice", "Start the session anew: this one can write it.");
 }
 
+static void write_text(struct json_writer *w, const char *text)
+{
+	json_write_key(w, "text");
+	json_write_bytes(w, text, strlen(text));
+}
+
 static void write_lacking(struct json_writer *w, const struct late_event *m)
 {
 	char text[LATE_LACK_TEXT_MAX];
 
 	late_lack_text(m, text);
-	json_write_key(w, "text");
-	json_write_bytes(w, text, strlen(text));
+	write_text(w, text);
 	json_write_member_integer(w, "count", m->count);
+}
+
+void audit_lacking(struct session *s, const char *text)
+{
+	_cleanup_buffer_ struct buffer line = BUFFER_INIT(LINE_MAX_BYTES);
+	struct json_writer *w = begin(s, &line, late_names[LATE_LACKING]);
+
+	if (!w)
+		return;
+	write_text(w, text);
+	end(s, w, &line);
 }
 
 void audit_late(struct session *s, const struct late_event *m)

@@ -18,6 +18,8 @@ void audit_start_failed(struct session *s, const struct error *e);
 void audit_refused(struct session *s, const char *const *argv, const char *project, int32_t pid, const struct error *e);
 /* SESSION_CONNECTION, SESSION_DNS_DENIED, SESSION_PACKET; m is checked. */
 void audit_connection(struct session *s, const struct session_connection *m);
+/* What the plan leaves out, one sentence: after audit_start(), before anything else, where history_read() looks. */
+void audit_lacking(struct session *s, const char *text);
 /* m is checked. */
 void audit_late(struct session *s, const struct late_event *m);
 void audit_lost(struct session *s, uint32_t count);

@@ -158,6 +158,41 @@ static int take_start(struct session *s, const struct json_value *v)
 	return 0;
 }
 
+/* False: it is about something else. */
+static bool take_late(struct session *s, const struct json_value *v)
+{
+	const char *event = text_member(v, "event");
+
+	if (strcmp(event, "late.state") == 0) {
+		late_restore_state(&s->late, text_member(v, "late"), text_member(v, "reason"));
+	} else if (strcmp(event, "lacking") == 0) {
+		_cleanup_free_ char *text = bytes_member(json_get(v, "text"));
+
+		if (text)
+			late_add_lacking(&s->late, text);
+	} else {
+		return false;
+	}
+	return true;
+}
+
+/* What follows the start at once: what the session lacks. Ends with the first line that is about something else. */
+static void take_lacking(struct session *s, int fd)
+{
+	_cleanup_free_ char *text = malloc(LINE_MAX_BYTES);
+	ssize_t n = text ? pread(fd, text, LINE_MAX_BYTES, 0) : -1;
+	const char *at = text, *end;
+	bool is_about = true;
+
+	for (bool first = true; n > 0 && is_about && (end = memchr(at, '\n', (size_t)(text + n - at))); first = false) {
+		_cleanup_json_ struct json_document line = JSON_DOCUMENT_INIT;
+
+		if (!first)
+			is_about = json_read(at, (size_t)(end - at), 0, &line, NULL) == 0 && take_late(s, line.root);
+		at = end + 1;
+	}
+}
+
 /* Events that were on their way may stand behind session.exit; without one the exit status is not known. */
 static int take_end(struct session *s, const struct json_value *v)
 {
@@ -210,5 +245,6 @@ struct session *history_read(struct control *control, const char *id)
 		session_release(s);
 		return NULL;
 	}
+	take_lacking(s, fd);
 	return s;
 }

@@ -121,6 +121,21 @@ void late_on_event(struct session *s, const struct late_event *event)
 	audit_late(s, event);
 }
 
+void late_restore_state(struct session_late *late, const char *state, const char *reason)
+{
+	for (uint32_t i = 0; i < LATE_WAY_END * LATE_REASON_END; i++) {
+		uint32_t way = LATE_WAY_END - 1 - i / LATE_REASON_END, why = i % LATE_REASON_END;
+		const char *text = late_reason_text(way, why);
+
+		if (way == LATE_WAY_UNSET || strcmp(late_state_name(way), state) != 0 ||
+		    strcmp(text ? text : "", reason) != 0)
+			continue;
+		late->way = way;
+		late->reason = why;
+		return;
+	}
+}
+
 void late_write_state(const struct session *s, struct json_writer *w)
 {
 	const char *why = s->late.way == LATE_WAY_UNSET ? NULL : late_reason_text(s->late.way, s->late.reason);

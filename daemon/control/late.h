@@ -50,6 +50,10 @@ void late_on_event(struct session *s, const struct late_event *event);
 /* Keeps a sentence for late_write_state(), within a bound. */
 void late_add_lacking(struct session_late *late, const char *text);
 
+/* As the log has it: late and lateReason of late_write_state(). What it cannot be made of leaves the state not known.
+ */
+void late_restore_state(struct session_late *late, const char *state, const char *reason);
+
 /* Members of a session: late, lateReason, lacking. */
 void late_write_state(const struct session *s, struct json_writer *w);
 /* Members of the last reply of a run: made, madeMore. */

@@ -81,6 +81,8 @@ static int start(struct connection *c, struct session *s, const struct call *cal
 		return error_set(e, ERROR_SANDBOX_UNAVAILABLE, -r, "audit log",
 				 "Make room on the disk of the audit log.",
 				 "The start could not be written to the audit log.");
+	for (size_t i = 0; i < s->late.lacking.count; i++)
+		audit_lacking(s, s->late.lacking.items[i]);
 	r = control_check_ready(s->control, e);
 	if (r == 0)
 		r = session_start(s, c, plan_fd, egress_fd, s->terminal ? NULL : call->fds, flags, e);

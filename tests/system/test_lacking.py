@@ -1,6 +1,7 @@
 """What a session does not enforce, where the administrator lets it start nevertheless: said everywhere, once it is so."""
 import json
 import os
+import subprocess
 
 from conftest import PINS
 from waiting import wait_for
@@ -38,7 +39,32 @@ def test_said_everywhere(isod, project):
     listed = isod.ctl('sessions', '--all')
     assert f'{last["id"]}: {MISSING}\n' in listed.text, listed
     log = isod.audit(last['id'])
-    assert [e['text'] for e in log if e['event'] == 'lacking'] == [MISSING], log
+    assert [e['text'] for e in log if e['event'] == 'lacking'] == [RULE, MISSING], log
+
+
+def shown(isod, number):
+    return next(s for s in isod.sessions('--all') if s['id'] == number)
+
+
+def test_said_while_it_runs_and_after_a_restart(own_isod, project):
+    isod = own_isod
+    isod.policy({'hosts': PINS, 'degraded': 'allow'})
+    process = isod.popen('run', *options(project, DEVICES), '--', 'sh', '-c', 'echo runs; read x', cwd=project,
+                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout.readline() == b'runs\n'
+    (running,) = [s for s in isod.sessions() if s['state'] != 'ended']
+    wait_for(lambda: shown(isod, running['id'])['late'] == 'refused', 'its state is known')
+    running = shown(isod, running['id'])
+    assert sorted(running['lacking']) == [MISSING, RULE], running
+    assert f'{running["id"]}: {MISSING}\n' in isod.ctl('sessions').text
+    assert f'lacking    {RULE}\n' in isod.ctl('show', running['id']).text
+    process.communicate(b'\n')
+    wait_for(lambda: shown(isod, running['id'])['state'] == 'ended', 'it ends')
+    isod.stop()
+    isod.start()
+    again = shown(isod, running['id'])
+    assert {k: again[k] for k in ('lacking', 'late', 'lateReason')} == {k: running[k] for k in ('lacking', 'late', 'lateReason')}
+    assert f'lacking    {RULE}\n' in isod.ctl('show', running['id']).text
 
 
 def test_said_in_a_terminal(isod, project):
