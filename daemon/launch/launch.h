@@ -56,6 +56,8 @@ struct launch_target {
 struct launch_own {
 	int fd;
 	uint64_t mount_id;
+	uint64_t device; /* of its root, which copies of it have, too */
+	uint64_t inode;
 	bool read_only;
 };
 

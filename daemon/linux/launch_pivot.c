@@ -79,24 +79,58 @@ int launch_view_foreign(struct launch *l, struct error *e)
 	return launch_mountinfo_each(l, check_mount, e);
 }
 
+static int seal(int mount, struct error *e)
+{
+	struct statvfs fs;
+	int r = launch_sys_mount_set(mount, 0, MOUNT_ATTR_RDONLY, 0);
+
+	if (r < 0)
+		return r;
+	if (fstatvfs(mount, &fs) < 0)
+		return -errno;
+	return fs.f_flag & ST_RDONLY ? 0 : launch_step_fail(e, EROFS, NULL, "A mount of the view stays writable.");
+}
+
+static bool is_sealed(const struct launch *l, uint64_t device, const uint64_t *inode)
+{
+	for (size_t i = 0; i < l->n_own; i++)
+		if (l->own[i].read_only && l->own[i].device == device && (!inode || l->own[i].inode == *inode))
+			return true;
+	return false;
+}
+
+/* A copy, made when something was mounted above it. */
+static int seal_copy(struct launch *l, const struct launch_mountinfo_list *list, const struct launch_mountinfo *m,
+		     struct error *e)
+{
+	_cleanup_close_ int place = -1;
+	struct stat st;
+
+	if (m->read_only || !is_sealed(l, m->device, NULL))
+		return 0;
+	place = launch_mountinfo_open(l, list, m);
+	/* Nobody gets there. */
+	if (place == -ENOENT)
+		return 0;
+	if (place < 0 || fstat(place, &st) < 0)
+		return place < 0 ? place : -errno;
+	return is_sealed(l, st.st_dev, &(uint64_t){ st.st_ino }) ? seal(place, e) : 0;
+}
+
 int launch_view_seal(struct launch *l, struct error *e)
 {
-	for (size_t i = 0; i < l->n_own; i++) {
-		struct statvfs fs;
-		int r;
+	size_t n = 0;
+	int r = 0;
 
+	for (size_t i = 0; i < l->n_own && r == 0; i++) {
 		if (l->own[i].read_only) {
-			r = launch_sys_mount_set(l->own[i].fd, 0, MOUNT_ATTR_RDONLY, 0);
-			if (r < 0)
-				return r;
-			if (fstatvfs(l->own[i].fd, &fs) < 0)
-				return -errno;
-			if (!(fs.f_flag & ST_RDONLY))
-				return launch_step_fail(e, EROFS, NULL, "A mount of the view stays writable.");
+			r = seal(l->own[i].fd, e);
+			n++;
 		}
 		l->own[i].fd = fd_close(l->own[i].fd);
 	}
-	return 0;
+	/* Of the root, which is always among them, there is no copy. */
+	return r < 0 || n <= 1 ? r : launch_mountinfo_each(l, seal_copy, e);
 }
 
 int launch_view_hostname(struct launch *l, struct error *e)

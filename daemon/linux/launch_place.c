@@ -56,15 +56,18 @@ void launch_place_release(struct launch *l)
 int launch_place_own(struct launch *l, int fd, bool read_only)
 {
 	struct launch_own own = { .fd = fcntl(fd, F_DUPFD_CLOEXEC, 3), .read_only = read_only };
+	struct stat st;
 	int r;
 
 	if (own.fd < 0)
 		return -errno;
-	r = launch_place_mount_id(own.fd, &own.mount_id);
+	r = fstat(own.fd, &st) < 0 ? -errno : launch_place_mount_id(own.fd, &own.mount_id);
 	if (r < 0) {
 		fd_close(own.fd);
 		return r;
 	}
+	own.device = st.st_dev;
+	own.inode = st.st_ino;
 	if (l->n_own == l->own_room) {
 		size_t room = l->own_room ? 2 * l->own_room : 64;
 		struct launch_own *list = reallocarray(l->own, room, sizeof(*list));

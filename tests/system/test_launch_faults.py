@@ -247,6 +247,23 @@ def test_what_goes_meanwhile(faulty, project, kind, moment):
     assert r.text == ''.join(f'text of {n}\n' for n in names if n.startswith('m2')) + ''.join(f'{n}\n' for n in left), r
 
 
+@pytest.mark.parametrize('rule', ['./[l]ocked', './none'])
+def test_covers_stay_read_only(faulty, project, rule):
+    """A cover that holds a grant is read-only, also where it was taken along while what a link leads to was locked above it."""
+    os.makedirs(os.path.join(project, 'p/t/d/g'))
+    os.symlink('p', os.path.join(project, 'locked'))
+    subprocess.run(['chown', '-hR', f'{USERS[0]}:', project], check=True)
+    set_rules(faulty, [])
+    faulty.policy({'sandbox': {'filesystem': {'denyWrite': [rule], 'allowRead': ['./p/t', './p/t/d/g'], 'denyRead': ['./p/t/d']}}})
+    r = faulty.sh(f"grep ' {project}/p/t/d ' /proc/self/mountinfo; touch p/x 2>/dev/null && echo p", cwd=project)
+    faulty.policy({})
+    lines = r.text.splitlines()
+    # locked, or not
+    assert (lines and lines.pop() == 'p') if rule == './none' else r.rc == 1, r
+    # one of them is what the path leads to, the others are below it
+    assert lines and all(' tmpfs ' in line and line.split()[5].split(',')[0] == 'ro' for line in lines), r
+
+
 def test_the_groups_are_found(faulty):
     """The search for what is left sees it while it is there."""
     set_rules(faulty, [])
