@@ -23,8 +23,10 @@ struct look {
 	struct git_layout layout;
 	struct git_values values;
 	struct trust trust;
-	bool granted;                 /* the git folder outside of the project */
-	const struct path_rules *own; /* of the policy, built-in protections included; NULL = cannot be had */
+	bool granted;                /* the git folder outside of the project */
+	bool asked;                  /* for the following */
+	struct policy_rules own;     /* of the policy, built-in protections included */
+	struct path_rules *compiled; /* NULL = cannot be had */
 	struct run_git_rules *rules;
 };
 
@@ -63,16 +65,34 @@ static bool is_visible(const struct look *l, const char *path)
 			      (l->layout.above && git_path_is_within(path, l->layout.top)));
 }
 
+/* To compile all rules costs a start as much as to read the repository: only where a rule of the user's may matter. */
+static bool can_be_asked(struct look *l)
+{
+	const struct policy *p = l->policy;
+	struct error bad = ERROR_INIT;
+
+	if (p->allow_write.count == 0 && p->overlay.count == 0)
+		return false;
+	if (l->asked)
+		return l->compiled;
+	l->asked = true;
+	/* A rule that is none is for the daemon to refuse, with its line. */
+	if (policy_rules_build(p, l->caller.user.home ? l->caller.user.home : "/", l->project, &l->own, &bad) < 0 ||
+	    path_rules_new(l->own.rules, l->own.n, &l->compiled) < 0)
+		l->compiled = NULL;
+	return l->compiled;
+}
+
 /* In a ".git" of the project's, where built-in rules hold, only a rule of the user's opens what they keep. */
-static bool is_opened_by_user(const struct look *l, const char *git, const char *name)
+static bool is_opened_by_user(struct look *l, const char *git, const char *name)
 {
 	struct path_verdict verdict;
 	char path[PATH_MAX];
 
-	if (!l->own || l->layout.kind != GIT_PLAIN || strcmp(git_path_name(git), ".git") != 0 ||
+	if (l->layout.kind != GIT_PLAIN || strcmp(git_path_name(git), ".git") != 0 || !can_be_asked(l) ||
 	    git_path_join(git, name, path, sizeof(path)) < 0)
 		return false;
-	path_rules_decide(l->own, path, PATH_ANY, &verdict);
+	path_rules_decide(l->compiled, path, PATH_ANY, &verdict);
 	return verdict.access == PATH_WRITABLE || verdict.access == PATH_OVERLAID;
 }
 
@@ -399,10 +419,7 @@ static int collect(struct look *l, struct error *e)
 int run_git_collect(const char *project, const struct policy *policy, const struct run_environment *environment,
 		    struct run_git_rules *ret, struct error *e)
 {
-	_cleanup_policy_rules_ struct policy_rules rules = POLICY_RULES_INIT;
-	_cleanup_path_rules_ struct path_rules *own = NULL;
 	struct look *l = calloc(1, sizeof(*l));
-	struct error bad = ERROR_INIT;
 	int r;
 
 	if (!l)
@@ -412,14 +429,13 @@ int run_git_collect(const char *project, const struct policy *policy, const stru
 	l->environment = environment;
 	l->rules = ret;
 	git_caller_init(&l->caller);
-	/* A rule that is none is for the daemon to refuse, with its line. */
-	if (policy_rules_build(policy, l->caller.user.home ? l->caller.user.home : "/", project, &rules, &bad) == 0 &&
-	    path_rules_new(rules.rules, rules.n, &own) == 0)
-		l->own = own;
+	l->own = (struct policy_rules)POLICY_RULES_INIT;
 	r = collect(l, e);
 	git_layout_done(&l->layout);
 	git_values_done(&l->values);
 	trust_done(&l->trust);
+	path_rules_free(l->compiled);
+	policy_rules_done(&l->own);
 	free(l);
 	return r;
 }

@@ -95,7 +95,7 @@ static bool is_clean(const char *pattern)
 	if (p[0] != '/' || strlen(p) >= LIMIT_PATH || path_pattern_parts(p) > LIMIT_PATTERN_PARTS)
 		return false;
 	while (*p == '/' && (p[1] != '\0' || p > pattern)) {
-		size_t n = strcspn(p + 1, "/");
+		size_t n = (size_t)(strchrnul(p + 1, '/') - (p + 1));
 
 		if (n == 0 || (n == 1 && p[1] == '.') || (n == 2 && p[1] == '.' && p[2] == '.'))
 			return false;
@@ -181,6 +181,14 @@ static char *unescape(const char *pattern, char *text)
 	return text + strlen(text) + 1;
 }
 
+static bool is_plain(const char *text, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		if (text[i] == '*' || text[i] == '?' || text[i] == '[' || text[i] == '\\')
+			return false;
+	return true;
+}
+
 /* What every path that the pattern matches has in it: looked for before the parts are tried one by one, which takes
  * long in deep paths. Behind a last "**" there may be no part, nor a slash. */
 static void find_plain_part(struct wild *w)
@@ -190,7 +198,7 @@ static void find_plain_part(struct wild *w)
 	for (const char *at = w->pattern, *end; (end = strchr(at + 1, '/')) != NULL; at = end) {
 		size_t len = (size_t)(end + 1 - at);
 
-		if (strcspn(at, "*?[\\") >= len && len > w->plain_len) {
+		if (len > w->plain_len && is_plain(at, len)) {
 			w->plain = at;
 			w->plain_len = len;
 		}
@@ -244,7 +252,7 @@ static int index_names(struct path_index *x)
 		const struct literal *l = &x->literals[i];
 		const char *name = l->path + 1, *end;
 
-		for (; *(end = name + strcspn(name, "/")) != '\0'; name = end + 1) {
+		for (; *(end = strchrnul(name, '/')) != '\0'; name = end + 1) {
 			size_t len = (size_t)(end + 1 - l->path);
 
 			if (!before || before->len < len || memcmp(before->path, l->path, len) != 0)
@@ -435,7 +443,7 @@ bool path_index_next(struct path_part *p)
 	if (p->end[0] != '/' || p->end[1] == '\0')
 		return false;
 	p->name = p->end + 1;
-	p->end = p->name + strcspn(p->name, "/");
+	p->end = strchrnul(p->name, '/');
 	p->depth++;
 	p->whole = *p->end == '\0';
 	p->hash = hash(p->name, (size_t)(p->end - p->name));

@@ -6,10 +6,15 @@
 /* What it takes to find the end of two parts, in comparisons of a byte. */
 #define PART_WORK 8
 
+static bool is_wildcard(char c)
+{
+	return c == '*' || c == '?' || c == '[';
+}
+
 bool path_pattern_is_literal(const char *pattern)
 {
 	for (const char *p = pattern; *p; p++) {
-		if (*p == '*' || *p == '?' || *p == '[')
+		if (is_wildcard(*p))
 			return false;
 		if (*p == '\\' && p[1] != '\0' && p[1] != '/')
 			p++;
@@ -41,7 +46,7 @@ int path_pattern_escape(const char *path, char *ret, size_t size)
 	size_t n = 0;
 
 	for (const char *p = path; *p; p++) {
-		bool special = strchr("*?[\\", *p) != NULL;
+		bool special = is_wildcard(*p) || *p == '\\';
 
 		if (n + special + 1 >= size)
 			return -ENAMETOOLONG;
@@ -63,7 +68,7 @@ unsigned path_pattern_parts(const char *pattern)
 		n += *p == '/' && n > 0;
 		if (*p == '\\' && p[1] != '\0' && p[1] != '/')
 			p++;
-		else if (n == 0 && strchr("*?[", *p))
+		else if (n == 0 && is_wildcard(*p))
 			n = 1;
 	}
 	return n;
@@ -159,7 +164,7 @@ bool path_pattern_match_name(const char *pattern, size_t pattern_len, const char
 
 static size_t component(const char *at)
 {
-	return strcspn(at, "/");
+	return (size_t)(strchrnul(at, '/') - at);
 }
 
 static bool is_any_depth(const char *at, size_t len)

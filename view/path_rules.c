@@ -54,7 +54,7 @@ static const char *add_text(struct above *a, const char *pattern, size_t len, co
 
 static size_t part_len(const char *at)
 {
-	return 1 + strcspn(at + 1, "/");
+	return (size_t)(strchrnul(at + 1, '/') - at);
 }
 
 static bool part_is_literal(const char *at)
