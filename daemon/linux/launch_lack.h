@@ -7,4 +7,7 @@
  * 0, or -errno where the link is broken. */
 int launch_lack_tell(const struct launch *l);
 
+/* So many granted folders could not be watched. */
+int launch_lack_tell_watch(const struct launch *l, size_t n);
+
 #endif

@@ -258,11 +258,11 @@ static int open_guard(struct launch *l, struct error *e)
 		r = require(l, e);
 	if (r < 0)
 		return r;
-	/* Without it nothing is refused less; what was made goes unreported, which the state says. */
+	/* Without it inotify serves, which does not say who. */
 	r = as_caller(l->context, launch_watch_group);
-	if (r >= 0)
-		r = launch_watch_new(r, &l->plan, late->rules, &late->report, &late->watch);
-	return r == -ENOMEM || r == -ENOTRECOVERABLE ? r : 0;
+	if (r == -ENOMEM || r == -ENOTRECOVERABLE)
+		return r;
+	return launch_watch_new(r, &l->plan, late->rules, &late->report, &late->watch);
 }
 
 int launch_late_open(struct launch *l, struct error *e)
@@ -280,8 +280,9 @@ int launch_late_begin(struct launch *l, struct error *e)
 
 	if (!late || r < 0)
 		return r;
-	if (late->watch)
-		launch_watch_begin(late->watch);
+	r = launch_lack_tell_watch(l, launch_watch_begin(late->watch));
+	if (r < 0)
+		return r;
 	return launch_late_report_state(&late->report, late->way, late->reason);
 }
 

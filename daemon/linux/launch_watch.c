@@ -297,7 +297,8 @@ static bool may_hold_plants(const struct plan_mount *m)
 	return m->flags & (PLAN_GRANT | PLAN_PROJECT) && m->type == PLAN_MOUNT_BIND && !(m->flags & PLAN_READ_ONLY);
 }
 
-static void add_root(struct launch_watch *w, const char *path)
+/* 1: it cannot be watched. */
+static size_t add_root(struct launch_watch *w, const char *path)
 {
 	struct launch_watch_folder folder = { .path = (char *)path };
 	int r = launch_watch_folder_add(&w->folders, &folder);
@@ -308,16 +309,20 @@ static void add_root(struct launch_watch *w, const char *path)
 	}
 	if (r >= 0)
 		w->queue[w->n_queue++] = r;
+	return r < 0 && r != -EEXIST && r != -ENOSPC && r != -ENOTDIR;
 }
 
-void launch_watch_begin(struct launch_watch *w)
+size_t launch_watch_begin(struct launch_watch *w)
 {
+	size_t n = 0;
+
 	w->names = LAUNCH_WATCH_NAMES;
 	for (uint32_t i = 0; i < w->plan->n_mounts && w->n_queue < LAUNCH_WATCH_FOLDERS; i++)
 		if (may_hold_plants(&w->plan->mounts[i]))
-			add_root(w, w->plan->mounts[i].target);
+			n += add_root(w, w->plan->mounts[i].target);
 	look_through_queue(w, true, -1);
 	w->partial |= w->names == 0;
+	return n;
 }
 
 /* Names that were neither there at the start nor told are news, of unknown origin. */

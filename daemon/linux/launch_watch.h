@@ -28,12 +28,13 @@ struct launch_watch;
 
 /* Needs CAP_SYS_ADMIN, or events would not say who. A descriptor or -errno. */
 int launch_watch_group(void);
-/* Takes group over. 0 or -ENOMEM. */
+/* Takes group over; negative: there is none, and inotify serves instead. 0 or -ENOMEM. */
 int launch_watch_new(int group, const struct plan *plan, const struct path_rules *rules,
 		     struct launch_late_report *report, struct launch_watch **ret);
 
-/* With the rights of the caller: finds the folders; what is there already is no news. */
-void launch_watch_begin(struct launch_watch *w);
+/* With the rights of the caller: finds the folders; what is there already is no news. Returns how many granted folders
+ * cannot be watched. */
+size_t launch_watch_begin(struct launch_watch *w);
 /* Fills two entries. */
 void launch_watch_poll(const struct launch_watch *w, struct pollfd fds[2]);
 /* A bounded amount of what has happened. 0, or -errno where it cannot be told. */

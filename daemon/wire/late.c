@@ -15,6 +15,7 @@ static bool is_lack_valid(const struct late_event *e)
 	case LATE_LACK_SEARCH:
 	case LATE_LACK_SEARCH_LOCKS:
 	case LATE_LACK_SEARCH_NOTHING:
+	case LATE_LACK_WATCH:
 		return e->path_len == 0 && e->count > 0;
 	default:
 		return false;
@@ -81,6 +82,9 @@ void late_lack_text(const struct late_event *e, char ret[LATE_LACK_TEXT_MAX])
 					     "protected ones can be written." },
 		[LATE_LACK_SEARCH_NOTHING] = { "Not searched at the start: ",
 					       " folders. What the rules protect there is refused when it is opened." },
+		[LATE_LACK_WATCH] = { "Not watched: ",
+				      " granted folders. What is made there and protected is not told. The user has no "
+				      "fanotify group and no inotify instance left." },
 	};
 
 	if (e->path_len > 0)

@@ -409,6 +409,50 @@ def test_nesting_is_reported_and_may_be_refused(root_dir, project):
         isod.stop()
 
 
+def use_up(name, arguments):
+    """A process of the user's that holds all that one user may have of something."""
+    script = ('import ctypes, sys; lib = ctypes.CDLL(None); n = 0\n'
+              f'while lib.{name}({arguments}) >= 0: n += 1\n'
+              'print(n, flush=True); sys.stdin.read()')
+    entry = pwd.getpwnam(USERS[0])
+    holder = subprocess.Popen(['/usr/bin/python3', '-c', script], user=entry.pw_uid, group=entry.pw_gid, extra_groups=[],
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert int(holder.stdout.readline()) > 0
+    return holder
+
+
+def release(holder):
+    holder.stdin.close()
+    holder.stdout.close()
+    holder.wait()
+
+
+def test_no_fanotify_group_is_left(root_dir, project):
+    """As in the 65th session of a user's: what the policy says counts, and who can still watch does."""
+    isod = Isod(root_dir, 'late-groups')
+    isod.start()
+    held = [use_up('fanotify_init', '0x200, 0')]  # FAN_REPORT_FID: anybody may
+    try:
+        r = isod.sh('echo > .envrc; echo ran', cwd=project)
+        assert r.rc == 0 and r.out == b'ran\n' and 'isod:   .envrc\n' in r.errors, r
+        last = isod.last_session()
+        assert last['late'] == 'reported' and 'max_user_groups' in last['lateReason'] and last['lacking'] == [], last
+        held.append(use_up('inotify_init1', '0'))
+        r = isod.sh('echo > .envrc; echo ran', cwd=project)
+        assert r.rc == 0 and 'isod:   .envrc\n' not in r.errors and 'isod: Not watched: 1 granted' in r.errors, r
+        assert 'Not watched: 1 granted' in isod.last_session()['lacking'][0]
+        isod.policy({'sandbox': {'filesystem': {'lateFiles': 'require'}}})
+        r = isod.sh('echo ran', cwd=project)
+        assert r.rc == 125 and r.out == b'' and 'max_user_groups' in r.errors and 'End sessions' in r.errors, r
+        release(held.pop(0))
+        r = isod.sh('echo ran', cwd=project)
+        assert r.rc == 0 and r.out == b'ran\n' and isod.last_session()['late'] == 'refused', r
+    finally:
+        for holder in held:
+            release(holder)
+        isod.stop()
+
+
 def test_without_fanotify(root_dir, project):
     """A launcher that may not use it: the session says so, and does not start where the policy requires it."""
     libexec = os.path.join(root_dir, 'late-libexec')
