@@ -145,8 +145,9 @@ int refusal_text_append(const struct refusal_text *t, struct buffer *ret)
 	describe_rule(t->rule, rule, sizeof(rule));
 	r = t->json ? append_json(t, rule, hint, &body) : append_lines(t, rule, hint, &body);
 	if (r == 0)
-		r = buffer_printf(ret, "HTTP/1.1 %u %s\r\nX-Isod-Reason: %s\r\n", t->status, phrase_of(t->status),
-				  egress_reason_name(t->reason));
+		/* Of an answer to CONNECT most tools show this line alone. */
+		r = buffer_printf(ret, "HTTP/1.1 %u %s (isod: %s)\r\nX-Isod-Reason: %s\r\n", t->status,
+				  phrase_of(t->status), egress_reason_name(t->reason), egress_reason_name(t->reason));
 	if (r == 0 && rule[0])
 		r = buffer_printf(ret, "X-Isod-Rule: %s\r\n", rule);
 	if (r == 0 && hint[0])

@@ -317,7 +317,7 @@ struct saying {
 
 static const struct saying sayings[] = {
 	{ "CONNECT evil.example:22" H11 "\r\n",
-	  { "HTTP/1.1 403 Forbidden\r\nX-Isod-Reason: not-listed\r\n",
+	  { "HTTP/1.1 403 Forbidden (isod: not-listed)\r\nX-Isod-Reason: not-listed\r\n",
 	    "X-Isod-Hint: To allow it: isoctl run --allow-domain evil.example:22\r\nX-Isod-Retry: no\r\n",
 	    "Content-Type: text/plain; charset=utf-8\r\n", "\r\n\r\nisod: evil.example:22: refused (not-listed)\n",
 	    "No rule of the policy names this host.\n",
@@ -331,7 +331,7 @@ static const struct saying sayings[] = {
 	  { "X-Isod-Rule: allow ok.example\r\n", "--allow-domain ok.example:22\n" },
 	  NULL },
 	{ "CONNECT closed.example:22" H11 "\r\n",
-	  { "502 Bad Gateway\r\n", "X-Isod-Retry: later\r\n", "Trying again later can help.\n" },
+	  { "502 Bad Gateway (isod: unreachable)\r\n", "X-Isod-Retry: later\r\n", "Trying again later can help.\n" },
 	  "Do not retry" },
 	{ "GET http://deny.example/" H11 "Host: deny.example\r\nAccept: application/json\r\n\r\n",
 	  { "X-Isod-Rule: deny deny.example\r\n", "Content-Type: application/json; charset=utf-8\r\n",
