@@ -338,7 +338,7 @@ static const struct saying sayings[] = {
 	    "\r\n\r\n{\"error\":\"refused\",\"reason\":\"denied\",\"retry\":false,\"message\":\"A deny rule",
 	    "\"host\":\"deny.example\",\"port\":80,\"rule\":\"deny deny.example\",\"why\":\"Say \\\"please\\\".\"",
 	    "\"program\":\"/usr/bin/curl\",\"pid\":42,\"session\":\"" RIG_SESSION "\"}\n" },
-	  "isod:" },
+	  "Its owner says" },
 	{ "GET http://evil.example/" H11
 	  "Host: evil.example\r\nAccept: text/html, application/json;q=0.9, */*;q=0.8\r\n\r\n",
 	  { "Content-Type: text/plain; charset=utf-8\r\n" },
