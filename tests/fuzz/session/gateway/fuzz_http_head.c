@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/session/gateway/http_accept.h"
 #include "daemon/session/gateway/http_facts.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -15,6 +16,8 @@ static void check(const char *data, size_t size, ssize_t (*parse)(const char *, 
 
 	if (n > (ssize_t)size)
 		abort();
+	if (n > 0)
+		(void)http_accept_prefers_json(&head);
 	if (n > 0 && http_facts_read(&head, &facts) == 0) {
 		struct http_slice path = { "/", 1 }, host = { "ok.example", 10 };
 		int r = head.is_request ? http_facts_request(&head, &facts, path, host, &out)
