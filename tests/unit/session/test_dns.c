@@ -122,6 +122,66 @@ static void test_udp(void **state)
 	}
 }
 
+/* An allowed name has addresses and nothing else: no ECH and no address hints of HTTPS and SVCB, no other name. */
+static void test_other_types(void **state)
+{
+	int fd = connect_to(LISTENER_DNS_UDP_V4, SOCK_DGRAM);
+	uint8_t reply[512];
+
+	(void)state;
+	for (unsigned type = 0; type < 300; type++) {
+		size_t n = ask(fd, "api.example.org", (uint16_t)type, reply);
+
+		if (type == DNS_A || type == DNS_AAAA)
+			continue;
+		assert_int_equal(reply[3] & 0xf, DNS_NOERROR);
+		/* No answer, no authority; the OPT record without an option is the whole rest. */
+		assert_memory_equal(reply + 4, "\0\1\0\0\0\0\0\1", 8);
+		assert_int_equal(n, 12 + 17 + 4 + 11);
+	}
+	/* What a browser asks for a port of its own. */
+	ask(fd, "_8443._https.api.example.org", 65, reply);
+	assert_int_equal(reply[3] & 0xf, DNS_NXDOMAIN);
+	fd_close(fd);
+}
+
+/* Reverse names: of the session's own addresses, of those invented so far, and of no others. */
+static void test_reverse(void **state)
+{
+	static const char *const unknown[] = {
+		"3.0.18.198.in-addr.arpa", /* not invented yet */
+		"1.0.18.198.in-addr.arpa", /* the resolver's */
+		"0.0.18.198.in-addr.arpa",
+		"1.0.0.10.in-addr.arpa",
+		"254.169.254.169.in-addr.arpa",
+		"02.0.18.198.in-addr.arpa",
+		"0.18.198.in-addr.arpa",
+		"1.2.0.18.198.in-addr.arpa",
+		"3.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.4.6.f.6.3.7.9.6.d.f.ip6.arpa",
+	};
+	static const char v6[] = "2.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.4.6.f.6.3.7.9.6.d.f.ip6.arpa";
+	int fd = connect_to(LISTENER_DNS_UDP_V4, SOCK_DGRAM);
+	uint8_t reply[512];
+	size_t n;
+
+	(void)state;
+	ask(fd, "api.example.org", DNS_A, reply);
+	n = ask(fd, v6, DNS_PTR, reply);
+	assert_int_equal(reply[7], 1);
+	assert_memory_equal(reply + n - 11 - 17, "\003api\007example\003org", 17);
+	ask(fd, v6, DNS_A, reply);
+	assert_int_equal(reply[3] & 0xf, DNS_NOERROR);
+	assert_int_equal(reply[7], 0);
+	n = ask(fd, "1.0.0.127.in-addr.arpa", DNS_PTR, reply);
+	assert_memory_equal(reply + n - 11 - 11, "\011localhost", 11);
+	for (size_t i = 0; i < ARRAY_SIZE(unknown); i++) {
+		ask(fd, unknown[i], DNS_PTR, reply);
+		assert_int_equal(reply[3] & 0xf, DNS_NXDOMAIN);
+		assert_int_equal(reply[7], 0);
+	}
+	fd_close(fd);
+}
+
 static void test_denied(void **state)
 {
 	union driver_event e;
@@ -244,6 +304,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_udp, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_other_types, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_reverse, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_denied, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_parents_exist, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_junk_is_met_with_silence, setup, teardown),
