@@ -16,6 +16,7 @@
 #include "daemon/linux/launch_etc.h"
 #include "daemon/linux/launch_match.h"
 #include "daemon/linux/launch_overlay.h"
+#include "daemon/linux/launch_reach.h"
 #include "daemon/linux/launch_source.h"
 #include "daemon/linux/launch_spawn.h"
 #include "daemon/wire/fds.h"
@@ -30,6 +31,7 @@ static const struct launch_step steps[] = {
 	{ "rules", launch_match_rules },
 	{ "open sources", launch_source_open },
 	{ "matches of patterns", launch_match_find },
+	{ "links to grants", launch_reach_others },
 	{ "clone sources", launch_source_clone },
 	{ "etc overlay", launch_etc_open },
 	{ "layers", launch_overlay_make },

@@ -9,6 +9,8 @@
 #include "base/limits.h"
 #include "daemon/linux/launch_caller.h"
 #include "daemon/linux/launch_sys.h"
+#include "daemon/linux/launch_target.h"
+#include "view/path_pattern.h"
 #include "view/path_rules.h"
 
 /* The outermost folder around path that the rules grant, as the length of its part of path; 0 = none. */
@@ -117,4 +119,52 @@ int launch_reach(const struct launch *l, const struct plan_mount *m, const char 
 	r = launch_sys_openat2(around, path + n + 1, flags,
 			       RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
 	return r == -ELOOP ? by_link(l, m, path, around, n, follow, e) : r;
+}
+
+static bool is_mounted(const struct launch *l, const char *path)
+{
+	const struct launch_target *t = launch_target_at(l, path);
+
+	return t && launch_target_is_mount(t);
+}
+
+/* What is not there, or not for the caller, is absent inside, too. */
+static bool is_fault(int r)
+{
+	return r < 0 && r != -ENOENT && r != -ENOTDIR && r != -EACCES && r != -ELOOP && r != -ENAMETOOLONG;
+}
+
+static int reach_other(const struct launch *l, const struct path_rule *rule, struct error *e)
+{
+	const struct plan_mount m = {
+		.type = rule->effect == PATH_OVERLAY ? PLAN_MOUNT_OVERLAY : PLAN_MOUNT_BIND,
+		.flags = PLAN_GRANT | (rule->effect == PATH_ALLOW_READ ? PLAN_READ_ONLY : 0),
+	};
+	struct path_verdict v;
+	char path[LIMIT_PATH];
+	int r;
+
+	if (rule->effect > PATH_OVERLAY || rule->flags & PATH_RULE_BUILT_IN ||
+	    !path_pattern_is_literal(rule->pattern) || path_pattern_unescape(rule->pattern, path, sizeof(path)) < 0)
+		return 0;
+	/* Mostly there is no link at all: one call then. */
+	r = launch_sys_openat2(AT_FDCWD, path, O_PATH | O_CLOEXEC, RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
+	fd_close(r);
+	if (r != -ELOOP || is_mounted(l, path) || granted_around(l, path) == 0)
+		return is_fault(r) ? r : 0;
+	path_rules_decide(l->rules, path, PATH_ANY, &v);
+	if (v.access <= PATH_DENIED)
+		return 0;
+	r = launch_reach(l, &m, path, true, e);
+	fd_close(r);
+	return is_fault(r) ? r : 0;
+}
+
+int launch_reach_others(struct launch *l, struct error *e)
+{
+	int r = launch_caller_enter(l->context);
+
+	for (uint32_t i = 0; i < l->plan.n_rules && r == 0; i++)
+		r = reach_other(l, &l->plan.rules[i], e);
+	return r < 0 ? r : launch_caller_leave();
 }

@@ -14,4 +14,8 @@
  */
 int launch_reach(const struct launch *l, const struct plan_mount *m, const char *path, bool follow, struct error *e);
 
+/* Step: the same for what rules of the user's allow and the plan mounts nothing for, since the folder around is granted
+ * as well: nothing is started where such a path is a link that leads elsewhere. Needs launch_target_index(). */
+int launch_reach_others(struct launch *l, struct error *e);
+
 #endif

@@ -40,6 +40,7 @@ FAULTS = {
     'rules': ['outer/brk@prlimit64:1=7', 'outer/mmap@prlimit64:1=7'],
     'open sources': ['openat2'],
     'matches of patterns': ['outer/openat2@setgroups:0=0'],
+    'links to grants': ['outer/openat2@setgroups:0=0'],
     'clone sources': ['open_tree'],
     'etc overlay': ['fsopen'],
     'layers': ['fsconfig:1=0'],
@@ -93,6 +94,7 @@ FAULTS = {
     'seccomp filter': ['program/seccomp:0=1'],
 }
 OPTIONS = {'terminal': ['--tty'], 'program session': ['--tty'], 'layers': ['--overlay'],
+           'links to grants': ['--allow-write', './data'],
            'matches of patterns': ['--allow-read', '/srv/isod-faults*/x']}
 INPUT = {'program null device': {'stdin': subprocess.DEVNULL}}
 # What it takes to put a late guard in force is made by a step before it: to refuse the one alone, the kernel must have the guard.
