@@ -27,6 +27,11 @@ static int tell_search(const struct launch *l)
 	return n == 0 ? 0 : tell(l, lack, n, "");
 }
 
+int launch_lack_tell_links(const struct launch *l, size_t n, const char *path)
+{
+	return tell(l, *path ? LATE_LACK_LINK : LATE_LACK_LINKS, n, path);
+}
+
 int launch_lack_tell_watch(const struct launch *l, size_t n)
 {
 	return n == 0 ? 0 : tell(l, LATE_LACK_WATCH, n, "");

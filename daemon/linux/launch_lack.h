@@ -7,6 +7,8 @@
  * 0, or -errno where the link is broken. */
 int launch_lack_tell(const struct launch *l);
 
+/* A file is protected under path only; without a path: so many others. */
+int launch_lack_tell_links(const struct launch *l, size_t n, const char *path);
 /* So many granted folders could not be watched. */
 int launch_lack_tell_watch(const struct launch *l, size_t n);
 

@@ -22,6 +22,7 @@
 #include "daemon/linux/launch_late_mounts.h"
 #include "daemon/linux/launch_late_report.h"
 #include "daemon/linux/launch_late_task.h"
+#include "daemon/linux/launch_link.h"
 #include "daemon/linux/launch_mountinfo.h"
 #include "daemon/linux/launch_place.h"
 #include "daemon/linux/launch_spawn.h"
@@ -278,6 +279,8 @@ int launch_late_begin(struct launch *l, struct error *e)
 	struct launch_late *late = l->late;
 	int r = launch_lack_tell(l);
 
+	if (r == 0)
+		r = launch_link_tell(l);
 	if (!late || r < 0)
 		return r;
 	r = launch_lack_tell_watch(l, launch_watch_begin(late->watch));

@@ -11,6 +11,7 @@
 #include "daemon/launch/launch_step.h"
 #include "daemon/linux/launch_caller.h"
 #include "daemon/linux/launch_cover.h"
+#include "daemon/linux/launch_link.h"
 #include "daemon/linux/launch_place.h"
 #include "daemon/linux/launch_sys.h"
 #include "daemon/linux/launch_target.h"
@@ -124,6 +125,7 @@ struct found {
 	bool is_dir;
 	bool by_link;
 	uint64_t device;
+	struct stat st;
 	char path[LIMIT_PATH]; /* without links */
 };
 
@@ -146,7 +148,6 @@ static int path_of(const struct launch *l, int fd, char *path, size_t size)
 /* 1 = there is something. */
 static int find(const struct launch *l, const char *path, struct found *f)
 {
-	struct stat st;
 	int r = launch_caller_open(l->context, l->root_fd, path, O_PATH | O_CLOEXEC,
 				   RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS);
 
@@ -156,10 +157,10 @@ static int find(const struct launch *l, const char *path, struct found *f)
 	if (r < 0)
 		return r;
 	f->place = r;
-	if (fstat(f->place, &st) < 0)
+	if (fstat(f->place, &f->st) < 0)
 		return -errno;
-	f->is_dir = S_ISDIR(st.st_mode);
-	f->device = st.st_dev;
+	f->is_dir = S_ISDIR(f->st.st_mode);
+	f->device = f->st.st_dev;
 	if (f->by_link)
 		return path_of(l, f->place, f->path, sizeof(f->path));
 	snprintf(f->path, sizeof(f->path), "%s", path);
@@ -266,6 +267,8 @@ static int protect_once(struct launch *l, const char *path, enum launch_protecti
 			r = hold_link(l, path);
 		if (r == 0)
 			r = leads_to(l, path, id);
+		if (r == 0)
+			launch_link_add(&f.st, path);
 		if (r == 0 && how == LAUNCH_COVER)
 			l->n_covered++;
 		else if (r == 0)

@@ -11,11 +11,13 @@ static bool is_lack_valid(const struct late_event *e)
 	switch (e->reason) {
 	case LATE_LACK_LAYER:
 	case LATE_LACK_DEVICE:
+	case LATE_LACK_LINK:
 		return e->path_len > 0 && e->path[0] == '/';
 	case LATE_LACK_SEARCH:
 	case LATE_LACK_SEARCH_LOCKS:
 	case LATE_LACK_SEARCH_NOTHING:
 	case LATE_LACK_WATCH:
+	case LATE_LACK_LINKS:
 		return e->path_len == 0 && e->count > 0;
 	default:
 		return false;
@@ -82,6 +84,10 @@ void late_lack_text(const struct late_event *e, char ret[LATE_LACK_TEXT_MAX])
 					     "protected ones can be written." },
 		[LATE_LACK_SEARCH_NOTHING] = { "Not searched at the start: ",
 					       " folders. What the rules protect there is refused when it is opened." },
+		[LATE_LACK_LINK] = { "", " has another name (hard link), under which it is not protected. Where the "
+					 "session "
+					 "has that name, too, remove one of them, or make a copy." },
+		[LATE_LACK_LINKS] = { "And ", " other files have another name (hard link)." },
 		[LATE_LACK_WATCH] = { "Not watched: ",
 				      " granted folders. What is made there and protected is not told. The user has no "
 				      "fanotify group and no inotify instance left." },

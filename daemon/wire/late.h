@@ -45,7 +45,7 @@ enum late_kind {
 	LATE_KIND_END
 };
 
-/* What a session lacks, before its program runs. But for the last two only where the administrator's policy allows it
+/* What a session lacks, before its program runs. Up to the search only where the administrator's policy allows it
  * (PLAN_DEGRADED). */
 enum late_lack {
 	LATE_LACK_LAYER = 1,      /* path: no layer over it can be made, so it is read-only */
@@ -54,6 +54,8 @@ enum late_lack {
 	LATE_LACK_SEARCH_LOCKS,   /* the same, but opens of secrets there are refused */
 	LATE_LACK_SEARCH_NOTHING, /* the same, and so are writes to what must not be written */
 	LATE_LACK_WATCH,          /* count granted folders are not watched */
+	LATE_LACK_LINK,           /* path: protected under this name, but it has others */
+	LATE_LACK_LINKS,          /* count more of these */
 	LATE_LACK_END
 };
 

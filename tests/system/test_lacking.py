@@ -1,9 +1,10 @@
 """What a session does not enforce, where the administrator lets it start nevertheless: said everywhere, once it is so."""
 import json
 import os
+import pwd
 import subprocess
 
-from conftest import PINS
+from conftest import PINS, USERS
 from waiting import wait_for
 
 DEVICES = {'sandbox': {'filesystem': {'devices': ['/dev/dri/isod-no-card'], 'denyRead': ['/proc/version']}}}
@@ -71,6 +72,21 @@ def test_said_in_a_terminal(isod, project):
     isod.policy({'hosts': PINS, 'degraded': 'allow'})
     r = isod.sh('echo ran', options=['--tty', *options(project, DEVICES)], cwd=project)
     assert r.rc == 0 and MISSING in r.errors + r.text, r
+
+
+def test_other_names_of_protected_files(isod, project):
+    """What is covered or locked is a name. A file whose names all are needs no word."""
+    isod.policy({'hosts': PINS})
+    script = ('echo S > .env; ln .env plain; echo x > .envrc; ln .envrc other; echo S > a.pem; ln a.pem b.pem; echo S > .netrc; '
+              'mkdir d; for i in 1 2 3 4 5 6 7 8 9; do echo S > d/$i.pem; ln d/$i.pem d/$i; done')
+    entry = pwd.getpwnam(USERS[0])
+    subprocess.run(['sh', '-ec', script], cwd=project, user=entry.pw_uid, group=entry.pw_gid, extra_groups=[], check=True)
+    r = isod.sh('cat plain', cwd=project)
+    lacking = isod.last_session()['lacking']
+    named = {t.split(' has another name')[0].removeprefix(project + '/') for t in lacking if t.startswith('/')}
+    assert r.out == b'S\n' and len(named) == 8 and len(lacking) == 9 and lacking[8].startswith('And 3 other'), (r, lacking)
+    assert named <= {'.env', '.envrc', *(f'd/{i}.pem' for i in range(1, 10))}, lacking
+    assert 'isod: And 3 other files' in r.errors, r
 
 
 def test_nothing_is_said_where_nothing_lacks(isod, project):
