@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Figures beside the peers', measured in one run, as ratios: python3 bench/bench.py BUILD [start] [many] [stream] [tunnel] [idle] [plan]
+"""Figures beside the peers', measured in one run, as ratios: python3 bench/bench.py BUILD [start] [many] [stream] [tunnel] [idle] [plan] [decide]
 
 Prints one JSON object. Needs root (it starts a daemon of its own), bubblewrap, tinyproxy; sandbox-runtime if
 SRT names its cli.js. Nothing here passes or fails: numbers are for reading.
@@ -152,7 +152,7 @@ def build(directory, name):
 
 def main():
     entry = pwd.getpwnam(USERS[0])
-    wanted = sys.argv[2:] or ['start', 'many', 'stream', 'idle', 'tunnel', 'plan']
+    wanted = sys.argv[2:] or ['start', 'many', 'stream', 'idle', 'tunnel', 'plan', 'decide']
     with tempfile.TemporaryDirectory(dir='/var/lib', prefix='isod-bench-') as directory:
         os.chmod(directory, 0o755)
         load, tool = (build(directory, name) for name in ('load', 'start'))
@@ -174,6 +174,9 @@ def main():
             if 'plan' in wanted:
                 result['plan_of_rules'] = json.loads(subprocess.run([os.path.join(BUILD, 'tests/unit/control/bench_plan')], check=True,
                                                                     stdout=subprocess.PIPE).stdout)
+            if 'decide' in wanted:
+                result['decision'] = json.loads(subprocess.run([os.path.join(BUILD, 'tests/unit/policy/bench_decide')], check=True,
+                                                               stdout=subprocess.PIPE).stdout)
             if 'tunnel' in wanted:
                 result['tunnel'] = tunnel(isod, as_user, load, directory)
         finally:
