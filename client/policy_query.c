@@ -86,7 +86,7 @@ static bool has_token(const char *path)
 		got = read(fd, head + n, PATH_TOKEN_HEAD - n);
 		n += got > 0 ? (size_t)got : 0;
 	}
-	return got < 0 || path_token_found(head, n, got == 0 || read(fd, &more, 1) == 0);
+	return got < 0 || path_token_found(path, head, n, got == 0 || read(fd, &more, 1) == 0);
 }
 
 static const char *kind_of(const char *path)

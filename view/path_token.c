@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "view/path_pem.h"
 
 static char lower(char c)
 {
@@ -126,9 +127,19 @@ static bool is_key_word(const char *at, const char *end)
 	return true;
 }
 
-bool path_token_found(const char *head, size_t len, bool whole)
+static bool is_pem(const char *path)
+{
+	size_t len = strlen(path);
+
+	return len >= 4 && strcmp(path + len - 4, ".pem") == 0;
+}
+
+bool path_token_found(const char *path, const char *head, size_t len, bool whole)
 {
 	const char *end = head + len;
+
+	if (is_pem(path))
+		return !whole || !path_pem_is_public(head, len);
 
 	/* A zip file (a Keynote presentation is also called .key) is not text and no key. */
 	if (len >= 4 && memcmp(head, "PK\3\4", 4) == 0)

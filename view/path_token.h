@@ -12,9 +12,10 @@
 #define PATH_TOKEN_HEAD 65536
 
 /*
- * head: the first len bytes, at most PATH_TOKEN_HEAD; whole: the file has no more. True: a private key, or an npm,
- * yarn, pip or URL credential that is written out (not "${NAME}"), or the file is longer than what can be looked at.
+ * path: by which a rule holds for the file; head: the first len bytes, at most PATH_TOKEN_HEAD; whole: the file has no
+ * more. True: a private key, or an npm, yarn, pip or URL credential that is written out (not "${NAME}"), or the file is
+ * longer than what can be looked at; of a *.pem, whatever is not public for certain (view/path_pem.h).
  */
-bool path_token_found(const char *head, size_t len, bool whole);
+bool path_token_found(const char *path, const char *head, size_t len, bool whole);
 
 #endif

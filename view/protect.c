@@ -46,8 +46,9 @@ const struct path_rule protect_rules[] = {
 	{ EXEMPT, PROTECT_DOTENV, "/**/.env*.template" },
 	{ EXEMPT, PROTECT_DOTENV, "/**/.env.dist" },
 	{ EXEMPT, PROTECT_DOTENV, "/**/.dev.vars.example" },
-	{ SECRET FILE_ONLY, PROTECT_KEYS, "/**/*.pem" },
-	/* Bundles of public certificates. */
+	/* But for those that hold certificates and public keys alone (view/path_pem.h). */
+	{ SECRET IF_TOKEN, PROTECT_KEYS, "/**/*.pem" },
+	/* Bundles of public certificates, longer than what is looked at. */
 	{ EXEMPT, PROTECT_KEYS, "/**/cacert.pem" },
 	{ EXEMPT, PROTECT_KEYS, "/**/ca-bundle.pem" },
 	{ EXEMPT, PROTECT_KEYS, "/**/roots.pem" },

@@ -309,7 +309,7 @@ static uint32_t group_of(const struct launch_late *late, uint32_t rule)
 }
 
 /* Not read to the end: it counts as one with a secret. */
-static bool holds_token(int fd)
+static bool holds_token(const char *path, int fd)
 {
 	static char head[PATH_TOKEN_HEAD];
 	struct stat st;
@@ -318,7 +318,7 @@ static bool holds_token(int fd)
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return true;
 	n = pread(fd, head, sizeof(head), 0);
-	return n < 0 || path_token_found(head, (size_t)n, st.st_size <= n);
+	return n < 0 || path_token_found(path, head, (size_t)n, st.st_size <= n);
 }
 
 /* The rules' word about a file, which some of them give only after a look into it. False: it is in no grant. */
@@ -327,7 +327,7 @@ static bool decide(struct launch_late *late, const char *path, int fd, struct pa
 	if (!launch_late_folder_decide(&late->folders, path, PATH_FILE, ret))
 		return false;
 	if (ret->access == PATH_DENIED && path_rules_get(late->rules, ret->read_rule)->flags & PATH_RULE_IF_TOKEN &&
-	    !holds_token(fd))
+	    !holds_token(path, fd))
 		path_rules_decide(late->rules, path, PATH_FILE_WITHOUT_TOKEN, ret);
 	return true;
 }

@@ -167,8 +167,9 @@ static int find(const struct launch *l, const char *path, struct found *f)
 	return 0;
 }
 
-/* What cannot be read counts as a file with a secret: its owner can make it readable later. */
-static bool has_token(const struct launch *l, const char *path)
+/* What cannot be read counts as a file with a secret: its owner can make it readable later. path: where it lies, name:
+ * by which a rule holds for it. */
+static bool has_token(const struct launch *l, const char *path, const char *name)
 {
 	_cleanup_close_ int fd = launch_caller_open(l->context, l->root_fd, path,
 						    O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, RESOLVE_IN_ROOT);
@@ -179,7 +180,7 @@ static bool has_token(const struct launch *l, const char *path)
 	if (fd < 0 || !head || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return true;
 	n = fd_read_full(fd, head, PATH_TOKEN_HEAD);
-	return n < 0 || path_token_found(head, (size_t)n, st.st_size <= n);
+	return n < 0 || path_token_found(name, head, (size_t)n, st.st_size <= n);
 }
 
 static bool is_overlay(int fd)
@@ -198,7 +199,7 @@ static bool is_meant(const struct launch *l, const char *path, const struct foun
 		return true;
 	path_rules_decide(l->rules, path, f->is_dir ? PATH_FOLDER : PATH_FILE, &v);
 	if (!f->is_dir && v.access == PATH_DENIED &&
-	    path_rules_get(l->rules, v.read_rule)->flags & PATH_RULE_IF_TOKEN && !has_token(l, f->path))
+	    path_rules_get(l->rules, v.read_rule)->flags & PATH_RULE_IF_TOKEN && !has_token(l, f->path, path))
 		path_rules_decide(l->rules, path, PATH_FILE_WITHOUT_TOKEN, &v);
 	if (*how == LAUNCH_COVER)
 		return v.access == PATH_DENIED || v.access == PATH_ABSENT;

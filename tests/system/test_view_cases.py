@@ -204,6 +204,35 @@ def test_what_is_no_secret(isod, project, name):
     assert r.rc == 0 and r.text == 'registry=https://registry.example/\n', r
 
 
+def pem(label):
+    return f'-----BEGIN {label}-----\n{"MIIBszCCAVmgAwIBAgIUYw0DpoWl0DtfqNFWBLcPyNRtv6UwCgYI" * 2}\n-----END {label}-----\n'
+
+
+@pytest.mark.parametrize('text, secret', [
+    (pem('CERTIFICATE'), False), ('# my CA\n' + pem('CERTIFICATE') * 2, False), (pem('PUBLIC KEY'), False), (pem('X509 CRL'), False),
+    (pem('PRIVATE KEY'), True), (pem('RSA PRIVATE KEY'), True), (pem('CERTIFICATE') + pem('EC PRIVATE KEY'), True),
+    (pem('EC PRIVATE KEY') + pem('CERTIFICATE'), True), ('', True), ('words\n', True), (pem('CERTIFICATE') * 600, True)],
+    ids=['certificate', 'two', 'public key', 'crl', 'key', 'rsa', 'both', 'key first', 'empty', 'words', 'long'])
+def test_pem_is_secret_but_where_it_is_public_alone(isod, project, text, secret):
+    """Certificates lie in many repositories. In doubt it is a key: empty, without a block, too long to look at."""
+    fill(os.path.join(project, 'certs/x.pem'), text)
+    os.symlink('x.pem', os.path.join(project, 'certs/key'))
+    os.symlink('certs/x.pem', os.path.join(project, 'link.pem'))
+    own(project)
+    r = isod.sh('cat certs/x.pem && cat link.pem && cat certs/key', cwd=project)
+    assert r.text == ('' if secret else text * 3) and (r.rc != 0) == secret, r
+    word = isod.ctl('policy', 'test', '--read', 'certs/x.pem', cwd=project)
+    assert (word.rc == 1) == secret, word
+
+
+def test_pem_behind_a_link_that_is_called_so(isod, project):
+    """The name by which the rule holds decides how it is looked at."""
+    fill(os.path.join(project, 'data'), 'words\n')
+    os.symlink('data', os.path.join(project, 'x.pem'))
+    own(project)
+    assert isod.sh('cat x.pem; cat data', cwd=project).text == ''
+
+
 # --- rules of the policy ----------------------------------------------------------------------------------------------
 def test_the_most_specific_rule_wins(isod, project, root_dir, policy):
     d = os.path.join(root_dir, 'tree')

@@ -72,7 +72,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	size_t n = 0;
 	char *at = text, *end;
 
-	path_token_found((const char *)data, size, true);
+	path_token_found("/x", (const char *)data, size, true);
+	path_token_found("/x.pem", (const char *)data, size, true);
 	if (!text)
 		return 0;
 	if (size > 0)
