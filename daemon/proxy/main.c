@@ -12,6 +12,7 @@
 #include "base/number.h"
 #include "daemon/proxy/proxy_events.h"
 #include "daemon/proxy/proxy_listen.h"
+#include "daemon/proxy/proxy_owner.h"
 #include "daemon/proxy/proxy_policy.h"
 #include "daemon/session/gateway.h"
 
@@ -21,6 +22,7 @@ struct proxy {
 	struct gateway *gateway;
 	struct policy policy;
 	struct events events;
+	struct link owners;
 };
 
 static int fail(const struct error *e)
@@ -76,8 +78,9 @@ static int serve(struct proxy *p, uint16_t port, struct error *e)
 	r = uv_loop_init(&p->loop);
 	if (r == 0)
 		r = watch_signals(p);
+	proxy_owner_open(&p->owners, &p->loop);
 	if (r == 0)
-		r = gateway_open(&p->loop, &p->policy.egress, NULL, &p->events, NULL, &listeners, &p->gateway);
+		r = gateway_open(&p->loop, &p->policy.egress, NULL, &p->events, &p->owners, &listeners, &p->gateway);
 	if (r < 0)
 		return error_set(e, ERROR_INTERNAL, -r, "gateway", NULL, "It cannot begin: %s.", strerror(-r));
 	gateway_introduce(p->gateway, "", "isoctl gateway");

@@ -10,7 +10,6 @@
 #include "daemon/control/timestamp.h"
 #include "daemon/session/events.h"
 #include "daemon/session/names.h"
-#include "daemon/session/owner.h"
 #include "json/write.h"
 #include "policy/policy_digest.h"
 
@@ -101,11 +100,3 @@ bool names_is_invented(int family, const uint8_t address[16])
 {
 	return false;
 }
-
-uint32_t owner_ask(struct link *l, const struct sockaddr *peer, const uint8_t to_address[16], uint16_t to_port,
-		   owner_fn fn, void *data)
-{
-	return 0;
-}
-
-void owner_forget(struct link *l, uint32_t handle) {}

@@ -1,6 +1,6 @@
 #ifndef ISOD_PROXY_EVENTS_H
 #define ISOD_PROXY_EVENTS_H
-/* What the gateway tells, as lines of the audit log's form on stderr. Here too: names and owners, of which a gateway
+/* What the gateway tells, as lines of the audit log's form on stderr. Here too: invented names, of which a gateway
  * outside a session has none. */
 #include <stdint.h>
 

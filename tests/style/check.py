@@ -21,16 +21,16 @@ MAY_INCLUDE = {
     'policy': {'base', 'json', 'view', 'sshagent'},
     'git': {'base'},
     'sshagent': {'base'},
-    'client': {'base', 'json', 'proto', 'policy', 'view', 'git'},
+    'client': {'base', 'json', 'proto', 'policy', 'view', 'git', 'sshagent'},
     'daemon/wire': {'base', 'view'},
     'daemon/linux': {'base', 'view', 'daemon/wire'},
     'daemon/late': {'base', 'view', 'daemon/wire', 'daemon/linux'},
     'daemon/monitor': {'base', 'view', 'daemon/wire', 'daemon/linux'},
     'daemon/launch': {'base', 'view', 'daemon/wire', 'daemon/linux'},
-    'daemon/session': {'base', 'daemon/wire', 'policy', 'proto'},
+    'daemon/session': {'base', 'daemon/wire', 'policy', 'proto', 'sshagent'},
     # Of session its gateway, of control the form of an audit line.
-    'daemon/proxy': {'base', 'json', 'policy', 'daemon/wire', 'daemon/session', 'daemon/control'},
-    'daemon/control': {'base', 'json', 'proto', 'policy', 'view', 'daemon/wire'},
+    'daemon/proxy': {'base', 'json', 'policy', 'daemon/wire', 'daemon/linux', 'daemon/session', 'daemon/control'},
+    'daemon/control': {'base', 'json', 'proto', 'policy', 'view', 'daemon/wire', 'sshagent'},
 }
 # Of text parsers' rooms only these headers are let through.
 ALLOWED_HEADERS = {
@@ -48,7 +48,8 @@ MUST_NOT_LINK = {
     'isod': ('bpf', 'elf', 'yajl', 'idn2', 'crypto', 'ssl'),
     'isod-late': ('yajl', 'uv', 'idn2', 'crypto', 'ssl', 'nftnl', 'mnl', 'seccomp'),
     'isod-launch': ('bpf', 'elf', 'yajl', 'uv', 'idn2', 'crypto', 'ssl', 'nftnl', 'mnl', 'seccomp'),
-    'isod-session': ('yajl', 'nftnl', 'idn2'),
+    'isod-session': ('yajl', 'nftnl', 'idn2', 'crypto'),
+    'isod-session-ssh': ('yajl', 'nftnl', 'idn2'),
     'isod-gateway': ('nftnl', 'seccomp', 'cap'),
     'isoctl': ('nftnl', 'seccomp', 'cap'),
 }

@@ -103,13 +103,16 @@ class Gateway(IsoctlCase):
         for through in [], ["-p"]:
             self.assertEqual(self.curl(*through, f"http://127.0.0.2:{port}/"), (0, "origin", ""))
             event = self.line()
+            self.assertEqual((os.path.basename(event["program"]), event["pid"] > 0), ("curl", True))
             self.assertEqual((event["verdict"], event["via"], event["rule"], event["from"], event["name"], event["port"]),
                              ("allow", "connect" if through else "http", f"127.0.0.2:{port}", "file", "127.0.0.2", port))
         code, out, _ = self.curl("http://evil.example/")
         self.assertEqual(code, 0)
         self.assertIn("isod: evil.example:80: refused (not-listed)\n", out)
         self.assertIn("isoctl gateway --allow-domain evil.example\n", out)
-        self.assertEqual(self.line()["reason"], "not-listed")
+        event = self.line()
+        self.assertEqual(event["reason"], "not-listed")
+        self.assertIn(f"Asked for by {event['program']} (pid {event['pid']})\n", out)
         code, out, err = self.curl("https://evil.example/")
         self.assertEqual((code, out), (56, ""))
         self.assertIn("403", err)
