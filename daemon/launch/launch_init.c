@@ -137,7 +137,6 @@ static const struct launch_step steps[] = {
 	{ "view mounts", launch_view_mounts },
 	{ "late guard", launch_guard_prepare },
 	{ "protected files", launch_search },
-	{ "end of covers", launch_cover_finish },
 	{ "pivot root", launch_view_pivot },
 	{ "foreign file systems", launch_view_foreign },
 	{ "read-only view", launch_view_seal },

@@ -10,20 +10,19 @@
 #include "daemon/linux/launch_place.h"
 #include "daemon/linux/launch_sys.h"
 
-#define COVERS ".covers" /* in the view's root, until launch_cover_finish() */
 #define COVER_FILE "file"
 #define COVER_FOLDER "folder"
 #define ATTRIBUTES (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC)
 
-/* A copy of a detached mount cannot be made before Linux 6.15: they lie in the view meanwhile. */
+/* A copy of a detached mount cannot be made before Linux 6.15: they lie in the host's tree meanwhile and go with it,
+ * where no source can be. To take them off alone would be one more time to wait until all processors know. */
+#define COVERS "/sys"
+
 static int attach_covers(struct launch *l)
 {
-	_cleanup_close_ int place = -1;
+	_cleanup_close_ int place = open(COVERS, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
-	if (mkdirat(l->root_fd, COVERS, 0) < 0)
-		return -errno;
-	place = launch_sys_openat2(l->root_fd, COVERS, O_PATH | O_DIRECTORY | O_CLOEXEC, RESOLVE_IN_ROOT);
-	return place < 0 ? place : launch_sys_move_mount(l->covers_fd, place);
+	return place < 0 ? -errno : launch_sys_move_mount(l->covers_fd, place);
 }
 
 int launch_cover_prepare(struct launch *l, struct error *e)
@@ -43,19 +42,6 @@ int launch_cover_prepare(struct launch *l, struct error *e)
 		return -errno;
 	l->covers_device = st.st_dev;
 	return launch_sys_mount_set(l->covers_fd, 0, MOUNT_ATTR_RDONLY, MS_PRIVATE);
-}
-
-int launch_cover_finish(struct launch *l, struct error *e)
-{
-	int r;
-
-	if (fchdir(l->root_fd) < 0)
-		return -errno;
-	r = launch_sys_umount(COVERS, LAUNCH_SYS_DETACH | LAUNCH_SYS_NOFOLLOW);
-	if (r == 0 && unlinkat(l->root_fd, COVERS, AT_REMOVEDIR) < 0)
-		r = -errno;
-	l->covers_fd = fd_close(l->covers_fd);
-	return r < 0 || chdir("/") == 0 ? r : -errno;
 }
 
 static int is_read_only(int mount)

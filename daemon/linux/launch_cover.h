@@ -7,10 +7,9 @@
  */
 #include "daemon/launch/launch.h"
 
-/* Step: an empty file and an empty folder, root's, mode 000, read-only; covers are copies of them. */
+/* Step: an empty file and an empty folder, root's, mode 000, read-only; covers are copies of
+ * them. launch_view_pivot() takes them off with the host's tree. */
 int launch_cover_prepare(struct launch *l, struct error *e);
-/* Step: their folder is taken off the view; the covers stay. */
-int launch_cover_finish(struct launch *l, struct error *e);
 
 /* The following attach at place (O_PATH) and return the mount's id in *ret_id. 0 or -errno. */
 

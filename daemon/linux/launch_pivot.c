@@ -27,6 +27,7 @@ int launch_view_pivot(struct launch *l, struct error *e)
 	r = launch_sys_umount(".", LAUNCH_SYS_DETACH);
 	if (r < 0)
 		return launch_step_fail(e, -r, NULL, "The host's tree cannot be taken off: %s.", strerror(-r));
+	l->covers_fd = fd_close(l->covers_fd);
 	if (chdir("/") < 0 || stat("/", &got) < 0 || fstat(l->root_fd, &wanted) < 0)
 		return -errno;
 	if (got.st_dev != wanted.st_dev || got.st_ino != wanted.st_ino)

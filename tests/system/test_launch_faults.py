@@ -62,7 +62,6 @@ FAULTS = {
     'view mounts': ['mknodat:2=0x21b6'],
     'late guard': [],
     'protected files': ['getdents64'],
-    'end of covers': ['umount2:1=10'],
     'pivot root': ['pivot_root'],
     'foreign file systems': ['pid1/openat@pivot_root'],
     'read-only view': ['pid1/mount_setattr@pivot_root'],
