@@ -9,11 +9,15 @@ import threading
 TYPES = {1: 4, 28: 16}
 
 
+def wire_name(name):
+    return b''.join(bytes([len(label)]) + label.encode() for label in name.split('.')) + b'\0'
+
+
 class DnsServer:
-    """answers: {name: addresses or a function that gives them}. Every query is kept as (name, type)."""
+    """answers: {name: addresses or a function that gives them}; aliases: {name: the name that it is a CNAME of}. Every query is kept as (name, type)."""
 
     def __init__(self):
-        self.answers, self.queries = {}, []
+        self.answers, self.aliases, self.queries = {}, {}, []
         self.sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.sock.bind(('127.0.0.53', 53))
         self.thread = threading.Thread(target=self.serve, daemon=True)
@@ -36,13 +40,18 @@ class DnsServer:
         question = query[12:at + 5]
         name = '.'.join(labels).lower()
         self.queries.append((name, kind))
+        chain = b''
+        while name in self.aliases:
+            owner, name = wire_name(name), self.aliases[name]
+            target = wire_name(name)
+            chain += owner + struct.pack('>HHIH', 5, 1, 0, len(target)) + target
         found = self.answers.get(name, None)
         addresses = found(kind) if callable(found) else found or []
         family = {1: socket.AF_INET, 28: socket.AF_INET6}.get(kind)
         packed = [socket.inet_pton(family, a) for a in addresses if family and (':' in a) == (kind == 28)]
-        records = b''.join(b'\xc0\x0c' + struct.pack('>HHIH', kind, 1, 0, len(a)) + a for a in packed)
+        records = chain + b''.join(wire_name(name) + struct.pack('>HHIH', kind, 1, 0, len(a)) + a for a in packed)
         code = 0 if found is not None else 3
-        return query[:2] + struct.pack('>HHHHH', 0x8580 | code, 1, len(packed), 0, 0) + question + records
+        return query[:2] + struct.pack('>HHHHH', 0x8580 | code, 1, chain.count(b'\0\5\0\1\0\0\0\0') + len(packed), 0, 0) + question + records
 
     def close(self):
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:

@@ -114,6 +114,52 @@ def test_mixed_answers_try_the_public_ones_only(named, dns, listener):
         assert accepted(listener) == 0
 
 
+@pytest.mark.parametrize('address', ['10.0.0.5', '127.0.0.1', '169.254.169.254', '::1', '::ffff:10.0.0.1', *OWN])
+def test_an_alias_of_a_private_name(named, dns, listener, address):
+    """A CNAME, or a chain of them, to what a private address belongs to: the address decides, whatever name it has."""
+    accepted(listener)
+    dns.answers['inside.corp.net'] = [address]
+    dns.aliases['alias.test-zone.net'], dns.aliases['next.test-zone.net'] = 'next.test-zone.net', 'inside.corp.net'
+    for allowed in ([], ['--allow-domain', f'inside.corp.net:{PORT}']):
+        r = get(named, 'alias.test-zone.net', *allowed)
+        assert ' 403 ' in r.text.splitlines()[0] and 'private-address' in r.text, r
+        assert accepted(listener) == 0
+    assert ('alias.test-zone.net', 1) in dns.queries
+
+
+@pytest.fixture
+def silent():
+    """Addresses that never answer on port 80: their queues are full."""
+    subprocess.run(['ip', 'addr', 'add', '203.0.113.0/24', 'dev', 'lo'], check=True)
+    addresses, sockets = [f'203.0.113.{n}' for n in range(2, 9)], []
+    for address in addresses:
+        sockets.append(socket.create_server((address, 80), backlog=0))
+        for _ in range(4):
+            s = socket.socket()
+            s.setblocking(False)
+            s.connect_ex((address, 80))
+            sockets.append(s)
+    yield addresses
+    for s in sockets:
+        s.close()
+    subprocess.run(['ip', 'addr', 'del', '203.0.113.0/24', 'dev', 'lo'], check=True)
+
+
+def test_every_address_is_tried(named, web, silent):
+    """Seven that are silent and one that answers: it is reached, whatever its place."""
+    for place, limit in ((1, 2), (3, 4), (7, 14)):
+        addresses = silent[:place] + ['127.0.0.77'] + silent[place:]
+        named.policy({'hosts': {'many.test-zone.net': addresses}})
+        try:
+            r = named.run('curl', '-sS', '--max-time', '25', '-w', '%{time_total}', 'http://many.test-zone.net/hello',
+                          options=['-q', '--allow-domain', 'many.test-zone.net'])
+        finally:
+            named.policy({})
+        assert r.text.startswith('hello from nginx\n'), r
+        assert float(r.text.split()[-1]) < limit, r
+        assert last_connection(named)['address'] == '127.0.0.77'
+
+
 def test_a_denied_name_is_never_asked(named, dns):
     """Cases 47, 92: refused before any query."""
     del dns.queries[:]

@@ -1,8 +1,9 @@
 #include "daemon/session/gateway/deadline.h"
 
 static const uint64_t milliseconds[DEADLINE_LENGTH_COUNT] = {
-	[DEADLINE_LOOK] = 5,      [DEADLINE_DRAIN] = 2000, [DEADLINE_AUDIT] = 200,  [DEADLINE_ATTEMPT] = 250,
-	[DEADLINE_LINGER] = 2000, [DEADLINE_SAY] = 30000,  [DEADLINE_DIAL] = 30000, [DEADLINE_IDLE] = 2 * 3600 * 1000,
+	[DEADLINE_LOOK] = 5,      [DEADLINE_DRAIN] = 2000,    [DEADLINE_AUDIT] = 200,
+	[DEADLINE_ATTEMPT] = 250, [DEADLINE_PATIENCE] = 2000, [DEADLINE_LINGER] = 2000,
+	[DEADLINE_SAY] = 30000,   [DEADLINE_DIAL] = 30000,    [DEADLINE_IDLE] = 2 * 3600 * 1000,
 };
 
 static void on_timer(uv_timer_t *timer);

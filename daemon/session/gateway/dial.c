@@ -10,7 +10,7 @@
 
 #include "base/cleanup.h"
 
-enum { ATTEMPTS_AT_ONCE = 3 };
+enum { ATTEMPTS_AT_ONCE = 4 };
 
 struct attempt {
 	struct watch watch;
@@ -149,10 +149,31 @@ static bool any_under_way(const struct dial *d)
 	return false;
 }
 
+static struct attempt *free_place(struct dial *d)
+{
+	for (int i = 0; i < ATTEMPTS_AT_ONCE; i++)
+		if (d->attempts[i].watch.fd < 0)
+			return &d->attempts[i];
+	return NULL;
+}
+
+static void give_up_oldest(struct dial *d)
+{
+	struct attempt *oldest = &d->attempts[0];
+
+	for (int i = 1; i < ATTEMPTS_AT_ONCE; i++)
+		if (d->attempts[i].index < oldest->index)
+			oldest = &d->attempts[i];
+	poller_close_watch(d->poller, &oldest->watch);
+	d->error = ETIMEDOUT;
+}
+
 static void on_stagger(struct deadline *stagger)
 {
 	struct dial *d = (struct dial *)((char *)stagger - offsetof(struct dial, stagger));
 
+	if (!free_place(d))
+		give_up_oldest(d);
 	if (!try_next(d))
 		end(d, DIAL_FAILED);
 }
@@ -224,18 +245,16 @@ static int start_attempt(struct dial *d, struct attempt *a, uint32_t index)
 static bool try_next(struct dial *d)
 {
 	while (d->next < d->resolved.n) {
-		struct attempt *a = NULL;
+		struct attempt *a = free_place(d);
 		int r;
 
-		for (int i = 0; i < ATTEMPTS_AT_ONCE && !a; i++)
-			if (d->attempts[i].watch.fd < 0)
-				a = &d->attempts[i];
 		if (!a)
 			return true;
 		r = start_attempt(d, a, d->next++);
 		if (r == 0) {
 			if (d->next < d->resolved.n)
-				deadline_set(d->deadlines, &d->stagger, DEADLINE_ATTEMPT, on_stagger);
+				deadline_set(d->deadlines, &d->stagger,
+					     free_place(d) ? DEADLINE_ATTEMPT : DEADLINE_PATIENCE, on_stagger);
 			return true;
 		}
 		d->error = -r;

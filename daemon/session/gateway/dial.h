@@ -1,7 +1,8 @@
 #ifndef ISOD_SESSION_GATEWAY_DIAL_H
 #define ISOD_SESSION_GATEWAY_DIAL_H
 /* From a target to a connected socket: resolve, then try the checked addresses in order, the next one 250 ms after the
- * last or as soon as all have failed (RFC 8305). */
+ * last or as soon as one has failed (RFC 8305). Four at once; where all of them are silent, the oldest is given up for
+ * the next after 2 s, so that each gets its turn. */
 #include "daemon/session/gateway/deadline.h"
 #include "daemon/session/gateway/poller.h"
 #include "daemon/session/gateway/resolve.h"
