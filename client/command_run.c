@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "client/command.h"
 #include "client/policy_git.h"
 #include "client/policy_texts.h"
@@ -13,6 +14,7 @@
 #include "client/run_directory.h"
 #include "client/run_options.h"
 #include "client/run_policy.h"
+#include "client/run_ssh.h"
 #include "client/terminal.h"
 
 #define ADMINISTRATOR_POLICY "/etc/isod/policy.json"
@@ -46,6 +48,7 @@ struct request {
 	struct policy_texts policies;
 	struct run_environment environment;
 	struct buffer command_line; /* JSON */
+	int agent_fd;               /* connected to the user's ssh-agent; -1 */
 };
 
 static void request_done(struct request *r)
@@ -54,6 +57,7 @@ static void request_done(struct request *r)
 	policy_texts_done(&r->policies);
 	run_environment_done(&r->environment);
 	buffer_done(&r->command_line);
+	fd_close(r->agent_fd);
 }
 
 /*
@@ -75,6 +79,8 @@ static int select_environment(struct request *q, const struct run_options *o, st
 		r = run_environment_select(environ, &o->environment, &merged.environment_pass, &q->environment, e);
 	if (r == 0)
 		r = policy_git_add(&q->policies, q->directory.cwd, &merged, &q->environment, &q->environment.notes, e);
+	if (r == 0)
+		r = run_ssh_prepare(&q->policies, &merged, &q->agent_fd, e);
 	policy_done(&merged);
 	policy_texts_done(&all);
 	return r;
@@ -133,6 +139,8 @@ static void write_request(struct json_writer *w, const struct request *q, const 
 	json_write_member_integer(w, "umask", own_umask());
 	if (o->name)
 		json_write_member_string(w, "name", o->name);
+	if (q->agent_fd >= 0)
+		json_write_member_bool(w, "sshAgent", true);
 }
 
 static bool wants_terminal(const struct run_options *o)
@@ -145,7 +153,9 @@ static bool wants_terminal(const struct run_options *o)
 static int run(const struct client *client, const void *filled, char **operands, int n_operands)
 {
 	const struct run_options *o = filled;
-	struct request q = { .environment = RUN_ENVIRONMENT_INIT, .command_line = BUFFER_INIT(LIMIT_POLICY_FILE) };
+	struct request q = { .environment = RUN_ENVIRONMENT_INIT,
+			     .command_line = BUFFER_INIT(LIMIT_POLICY_FILE),
+			     .agent_fd = -1 };
 	struct run run = {
 		.client = client, .environment = &q.environment, .quiet = o->quiet, .call = CALL_INIT, .made = MADE_INIT
 	};
@@ -159,6 +169,7 @@ static int run(const struct client *client, const void *filled, char **operands,
 		r = call_finish(&run.call, &e);
 	}
 	if (r == 0) {
+		run.agent_fd = q.agent_fd;
 		code = terminal ? run_terminal(&run) : run_pipes(&run);
 	} else {
 		report_error(&e);

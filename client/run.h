@@ -11,6 +11,7 @@ struct run {
 	const struct client *client;
 	const struct run_environment *environment; /* for the banner */
 	bool quiet;
+	int agent_fd;     /* comes last of the descriptors; -1: none */
 	struct call call; /* Run; finished, not sent yet */
 	char session[ISOD_ID_LEN + 1];
 	char *project; /* of the session, in the tree form of json/bytes.h */

@@ -200,6 +200,13 @@ static void report_relays(const struct pipes *p)
 				strerror(p->stdio.relays[i].error));
 }
 
+static int send_call(struct run *run, const struct run_stdio *stdio, struct error *e)
+{
+	int fds[4] = { stdio->pass[0], stdio->pass[1], stdio->pass[2], run->agent_fd };
+
+	return connection_send(&run->call.connection, &run->call.message, fds, run->agent_fd < 0 ? 3 : 4, e);
+}
+
 int run_pipes(struct run *run)
 {
 	static const int no_more[] = { -1 };
@@ -213,7 +220,7 @@ int run_pipes(struct run *run)
 	if (r == 0)
 		r = connection_open(run->client->socket, connection, &p.error);
 	if (r == 0)
-		r = connection_send(connection, &run->call.message, p.stdio.pass, 3, &p.error);
+		r = send_call(run, &p.stdio, &p.error);
 	run_stdio_sent(&p.stdio);
 	if (r == 0) {
 		loop(&p);

@@ -44,6 +44,7 @@ struct run_parameters {
 	int64_t umask; /* 0..0777 */
 	bool has_umask;
 	const char *name; /* or NULL */
+	bool ssh_agent;   /* the last descriptor is a connection to the caller's ssh-agent */
 };
 
 struct list_parameters {

@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "daemon/control/audit_line.h"
+#include "daemon/control/audit_ssh.h"
 #include "daemon/control/control.h"
 #include "daemon/control/late.h"
 #include "daemon/control/session.h"
@@ -288,6 +289,17 @@ void audit_late(struct session *s, const struct late_event *m)
 	} else if (m->path_len > 0) {
 		write_late_path(w, m);
 	}
+	end(s, w, &line);
+}
+
+void audit_ssh(struct session *s, const struct session_ssh *m)
+{
+	_cleanup_buffer_ struct buffer line = BUFFER_INIT(LINE_MAX_BYTES);
+	struct json_writer *w = has_room(s, m->count) ? begin(s, &line, "ssh-agent") : NULL;
+
+	if (!w)
+		return;
+	audit_ssh_write(w, m);
 	end(s, w, &line);
 }
 

@@ -22,6 +22,8 @@ void audit_connection(struct session *s, const struct session_connection *m);
 void audit_lacking(struct session *s, const char *text);
 /* m is checked. */
 void audit_late(struct session *s, const struct late_event *m);
+/* m is checked. */
+void audit_ssh(struct session *s, const struct session_ssh *m);
 void audit_lost(struct session *s, uint32_t count);
 void audit_exit(struct session *s);
 

@@ -9,6 +9,7 @@
 #include "daemon/control/env_names.h"
 #include "daemon/control/view_paths.h"
 #include "daemon/wire/netns.h"
+#include "daemon/wire/plan.h"
 #include "policy/environment.h"
 #include "proto/schema.h"
 
@@ -126,15 +127,16 @@ static int add_view(const struct env_input *in, struct draft *d, struct string_l
 		{ "https_proxy", PROXY_URL },
 		{ "NO_PROXY", "localhost,127.0.0.1,::1" },
 		{ "no_proxy", "localhost,127.0.0.1,::1" },
+		{ "SSH_AUTH_SOCK", PLAN_SSH_SOCKET },
 	};
 
 	if (!runtime)
 		return -ENOMEM;
-	for (size_t i = 0; i < ARRAY_SIZE(fixed); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(fixed) - !in->ssh; i++) /* the last one only where there is one */
 		put(d, fixed[i].name, fixed[i].value, FROM_VIEW);
 	return 0;
 }
-#define VIEW_VARIABLES 13
+#define VIEW_VARIABLES 14
 
 static int compare(const void *a, const void *b)
 {

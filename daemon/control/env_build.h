@@ -22,6 +22,7 @@ struct env_input {
 	const struct json_objects *env;   /* struct schema_variable, proto/schema.h */
 	const struct json_strings *named; /* by ISO_ALLOW or --env */
 	const struct policy *policy;
+	bool ssh; /* the session has an ssh-agent */
 };
 
 /* Appends NAME=VALUE, sorted by name, to *env, and sentences for the banner to *notes. 0 or -errno with *e. */

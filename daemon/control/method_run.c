@@ -10,6 +10,7 @@
 #include "daemon/control/policy_merge.h"
 #include "daemon/control/run_plan.h"
 #include "daemon/control/session.h"
+#include "daemon/control/ssh_plan.h"
 #include "daemon/control/stdio_check.h"
 #include "policy/policy_digest.h"
 #include "proto/schema.h"
@@ -22,15 +23,20 @@ static int no_memory(struct error *e)
 /* With a terminal the connection becomes the way in and out; without, three descriptors are. */
 static int check_form(const struct call *call, const struct run_parameters *p, struct error *e)
 {
-	if (p->has_terminal && (!call->envelope->upgrade || call->n_fds > 0))
+	size_t n_fds = call->n_fds - (p->ssh_agent && call->n_fds > 0);
+
+	if (p->ssh_agent && call->n_fds == 0)
+		return error_set(e, ERROR_INVALID, EINVAL, "sshAgent", NULL,
+				 "With sshAgent the last descriptor must be a connection to the ssh-agent.");
+	if (p->has_terminal && (!call->envelope->upgrade || n_fds > 0))
 		return error_set(e, ERROR_INVALID, EINVAL, "terminal", NULL,
 				 "With a terminal Run must be an upgrade, without descriptors.");
 	if (p->has_terminal)
 		return 0;
-	if (call->envelope->upgrade || !call->envelope->more || call->n_fds != 3)
+	if (call->envelope->upgrade || !call->envelope->more || n_fds != 3)
 		return error_set(e, ERROR_INVALID, EINVAL, "descriptors", NULL,
 				 "Without a terminal Run needs \"more\" and three descriptors: stdin, stdout, stderr.");
-	return stdio_check(call->fds, call->n_fds, e);
+	return stdio_check(call->fds, n_fds, e);
 }
 
 /* Whoever has forgotten --overlay would look for the work in vain. */
@@ -44,6 +50,16 @@ static int tell_overlay(struct session *s, const struct plan *plan)
 			       : -ENOMEM;
 	}
 	return 0;
+}
+
+/* Whoever has named keys would look for them in vain. */
+static int tell_agent(struct session *s, const struct run_parameters *p, struct error *e)
+{
+	if (p->ssh_agent || !policy_lends_ssh(&s->policy))
+		return 0;
+	return string_list_printf(&s->notes, "The policy lends keys of an ssh-agent, and SSH_AUTH_SOCK leads to none")
+		       ? 0
+		       : no_memory(e);
 }
 
 /* What the session is called and shown as. */
@@ -64,16 +80,39 @@ static int describe(struct session *s, const struct run_parameters *p, const str
 	return tell_overlay(s, &built->plan) < 0 ? no_memory(e) : 0;
 }
 
+#define START_FDS_MAX 7
+
+/* As CONTROL_START wants them; the agent's socket is the last of the call. */
+static size_t order_fds(int fds[START_FDS_MAX], const struct call *call, int plan, int egress, int ssh, bool terminal)
+{
+	size_t n = 0;
+
+	fds[n++] = plan;
+	fds[n++] = egress;
+	for (size_t i = 0; !terminal && i < 3; i++)
+		fds[n++] = call->fds[i];
+	if (ssh >= 0) {
+		fds[n++] = ssh;
+		fds[n++] = call->fds[call->n_fds - 1];
+	}
+	return n;
+}
+
 /* Nothing runs that is not written down first. */
 static int start(struct connection *c, struct session *s, const struct call *call, const struct plan_built *built,
 		 struct error *e)
 {
-	_cleanup_close_ int plan_fd = -1, egress_fd = -1;
+	_cleanup_close_ int plan_fd = -1, egress_fd = -1, ssh_fd = -1;
+	const bool ssh = built->plan.flags & PLAN_SSH;
+	int fds[START_FDS_MAX];
+	size_t n_fds;
 	unsigned flags = (built->plan.flags & PLAN_PTY ? CONTROL_START_PTY : 0) |
-			 (built->plan.flags & PLAN_NESTING ? CONTROL_START_NESTING : 0);
+			 (built->plan.flags & PLAN_NESTING ? CONTROL_START_NESTING : 0) | (ssh ? CONTROL_START_SSH : 0);
 	int r;
 
 	r = run_plan_seal(&built->plan, &s->policy.egress, &plan_fd, &egress_fd, e);
+	if (r == 0 && ssh)
+		r = ssh_fd = ssh_plan_seal(&s->policy, &s->notes, e);
 	if (r < 0)
 		return r;
 	r = audit_start(s, built->plan.argv, c->pid);
@@ -83,9 +122,10 @@ static int start(struct connection *c, struct session *s, const struct call *cal
 				 "The start could not be written to the audit log.");
 	for (size_t i = 0; i < s->late.lacking.count; i++)
 		audit_lacking(s, s->late.lacking.items[i]);
+	n_fds = order_fds(fds, call, plan_fd, egress_fd, ssh_fd, s->terminal);
 	r = control_check_ready(s->control, e);
 	if (r == 0)
-		r = session_start(s, c, plan_fd, egress_fd, s->terminal ? NULL : call->fds, flags, e);
+		r = session_start(s, c, fds, n_fds, flags, e);
 	return r;
 }
 
@@ -106,6 +146,10 @@ static int prepare(struct connection *c, struct session *s, const struct call *c
 	if (r == 0) {
 		r = policy_merge(c->control->config_fd, &p->policies, &s->policy, e);
 		s->has_policy = true;
+	}
+	if (r == 0) {
+		input.ssh = p->ssh_agent && policy_lends_ssh(&s->policy);
+		r = tell_agent(s, p, e);
 	}
 	if (r == 0)
 		r = caller_look_up(c->uid, c->gid, &caller, e);

@@ -67,6 +67,7 @@ static int build_environment(const struct plan_input *in, struct plan_built *b, 
 		.env = &in->run->env,
 		.named = &in->run->named,
 		.policy = in->policy,
+		.ssh = in->ssh,
 	};
 	int r = env_build(&env, &b->envp, &b->notes, e);
 
@@ -81,6 +82,8 @@ static void build_flags(const struct plan_input *in, struct plan_built *b)
 		b->plan.flags |= PLAN_LATE_REQUIRED;
 	if (in->policy->degraded.on)
 		b->plan.flags |= PLAN_DEGRADED;
+	if (in->ssh)
+		b->plan.flags |= PLAN_SSH;
 	if (!in->run->has_terminal)
 		return;
 	b->plan.flags |= PLAN_PTY;

@@ -19,6 +19,7 @@ struct plan_input {
 	const struct run_parameters *run;
 	const struct policy *policy;
 	const struct view_probe *probe;
+	bool ssh; /* the session has an ssh-agent */
 };
 
 /* A plan with the memory of its texts and arrays; what the request says itself (id, cwd, links) is only borrowed. */

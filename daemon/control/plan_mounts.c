@@ -192,6 +192,10 @@ int plan_mounts_build(const struct plan_input *in, struct plan_built *built, boo
 		r = check_project(in, &rules, e);
 	if (r == 0)
 		r = add_system(in, built, e);
+	if (r == 0 && in->ssh)
+		r = plan_mounts_add(
+			built, &(struct plan_mount){ .type = PLAN_MAKE_DIR, .target = PLAN_SSH_FOLDER, .mode = 0755 },
+			e);
 	if (r == 0)
 		r = add_private(in, rules.home, built, e);
 	if (r == 0)

@@ -165,8 +165,8 @@ static void on_timeout(uv_timer_t *timer)
 	session_kill(s, s->state == SESSION_STARTING ? CAUSE_FAULT : CAUSE_TIME);
 }
 
-int session_start(struct session *s, struct connection *client, int plan_fd, int egress_fd, const int *stdio,
-		  unsigned control_flags, struct error *e)
+int session_start(struct session *s, struct connection *client, const int *fds, size_t n_fds, unsigned control_flags,
+		  struct error *e)
 {
 	struct control_message m = {
 		.type = CONTROL_START,
@@ -178,13 +178,9 @@ int session_start(struct session *s, struct connection *client, int plan_fd, int
 			    .pids = (uint32_t)s->policy.pids.value,
 			    .cpu_pct = (uint32_t)s->policy.cpu_pct.value },
 	};
-	int fds[5] = { plan_fd, egress_fd };
-	size_t n_fds = 2;
 	int r;
 
 	memcpy(m.id, s->id, ISOD_ID_LEN);
-	for (int i = 0; stdio && i < 3; i++)
-		fds[n_fds++] = stdio[i];
 	r = monitor_send(&s->control->monitor, &m, fds, n_fds);
 	if (r < 0)
 		return error_set(e, ERROR_SANDBOX_UNAVAILABLE, -r, "start", "Try again.",

@@ -79,8 +79,9 @@ int session_set_argv(struct session *s, const char *const *argv);
 void session_release(struct session *s);
 
 /* Sends the plan to isod. The session takes client over only on success. 0 or -errno with *e. */
-int session_start(struct session *s, struct connection *client, int plan_fd, int egress_fd, const int *stdio,
-		  unsigned control_flags, struct error *e);
+/* fds: as of CONTROL_START. */
+int session_start(struct session *s, struct connection *client, const int *fds, size_t n_fds, unsigned control_flags,
+		  struct error *e);
 
 /* From isod. */
 int session_on_started(struct session *s, int link_fd);

@@ -10,6 +10,7 @@
 #include "base/fd_pass.h"
 #include "base/log.h"
 #include "daemon/control/audit_event.h"
+#include "daemon/control/audit_ssh.h"
 #include "daemon/control/session.h"
 #include "daemon/wire/session_wire.h"
 
@@ -21,6 +22,7 @@ union message {
 	struct session_status status;
 	struct session_connection connection;
 	struct late_event late;
+	struct session_ssh ssh;
 };
 
 static void on_closed(uv_handle_t *handle)
@@ -86,6 +88,11 @@ static int handle(struct session *s, const union message *m, size_t n)
 		if (!late_event_is_valid(&m->late, n))
 			return -EBADMSG;
 		late_on_event(s, &m->late);
+		return 0;
+	case SESSION_SSH:
+		if (!audit_ssh_is_valid(&m->ssh, n))
+			return -EBADMSG;
+		audit_ssh(s, &m->ssh);
 		return 0;
 	case SESSION_LOST:
 	case SESSION_EXITED:

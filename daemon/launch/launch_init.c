@@ -25,6 +25,7 @@
 #include "daemon/linux/launch_rights.h"
 #include "daemon/linux/launch_search.h"
 #include "daemon/linux/launch_spawn.h"
+#include "daemon/linux/launch_ssh.h"
 #include "daemon/linux/launch_view.h"
 #include "daemon/wire/fds.h"
 #include "daemon/wire/link_wire.h"
@@ -138,6 +139,7 @@ static const struct launch_step steps[] = {
 	{ "late guard", launch_guard_prepare },
 	{ "protected files", launch_search },
 	{ "pivot root", launch_view_pivot },
+	{ "ssh-agent", launch_ssh_make },
 	{ "foreign file systems", launch_view_foreign },
 	{ "read-only view", launch_view_seal },
 	{ "host name", launch_view_hostname },

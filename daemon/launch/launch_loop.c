@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -20,6 +21,7 @@
 #include "daemon/linux/launch_diag.h"
 #include "daemon/linux/launch_late.h"
 #include "daemon/linux/launch_pty.h"
+#include "daemon/linux/launch_ssh.h"
 #include "daemon/linux/launch_who.h"
 #include "daemon/wire/link_wire.h"
 
@@ -31,6 +33,7 @@ struct loop {
 	struct launch *launch;
 	int children; /* signalfd */
 	int grace;    /* timerfd, not armed before LINK_HANGUP */
+	int asked_fd; /* of the message that is being answered; -1 = it has none */
 	bool ended;
 	int status; /* ours, once ended */
 };
@@ -132,7 +135,11 @@ static int on_who(struct loop *loop, const struct link_message *m)
 {
 	struct link_message answer = { .type = LINK_OWNER, .query = m->query };
 
-	launch_who_find(launch_diag_inode(loop->launch->diag_fd, m), &answer.value, answer.text, sizeof(answer.text));
+	if (m->family == AF_UNIX)
+		launch_ssh_who(loop->asked_fd, &answer.value, answer.text, sizeof(answer.text));
+	else
+		launch_who_find(launch_diag_inode(loop->launch->diag_fd, m), &answer.value, answer.text,
+				sizeof(answer.text));
 	return tell(loop, &answer);
 }
 
@@ -158,14 +165,16 @@ static const struct {
 
 static int on_link(struct loop *loop)
 {
+	_cleanup_close_ int asked = -1;
 	struct link_message message;
-	size_t no_fds = 0;
-	ssize_t n = fd_pass_receive(loop->launch->link_fd, &message, sizeof(message), NULL, &no_fds);
+	size_t n_fds = 1;
+	ssize_t n = fd_pass_receive(loop->launch->link_fd, &message, sizeof(message), &asked, &n_fds);
 
 	if (n <= 0)
 		return n == 0 ? -ECONNRESET : (int)n;
-	if (n != sizeof(message))
+	if (n != sizeof(message) || n_fds != (message.type == LINK_WHO && message.family == AF_UNIX))
 		return -EBADMSG;
+	loop->asked_fd = asked;
 	for (size_t i = 0; i < ARRAY_SIZE(requests); i++)
 		if (requests[i].type == message.type)
 			return requests[i].run(loop, &message);

@@ -50,6 +50,7 @@ static const struct sock_filter filter[] = {
 	ALLOW(SYS_fstat),
 	ALLOW(SYS_fcntl),
 	ALLOW(SYS_lseek),
+	ALLOW(SYS_getsockopt), /* of a connection to the ssh-agent */
 	/* folders that appear (launch_watch.h); without capabilities these calls can mark what the caller may read */
 	ALLOW(SYS_fanotify_mark),
 	ALLOW(SYS_inotify_add_watch),

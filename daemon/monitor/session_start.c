@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/fd.h"
+#include "daemon/monitor/agent_check.h"
 #include "daemon/monitor/monitor.h"
 #include "daemon/monitor/child_spawn.h"
 #include "daemon/monitor/layers.h"
@@ -20,9 +21,9 @@
 #include "daemon/wire/fds.h"
 #include "daemon/wire/plan.h"
 
-#define FLAGS_KNOWN (CONTROL_START_PTY | CONTROL_START_NESTING)
+#define FLAGS_KNOWN (CONTROL_START_PTY | CONTROL_START_NESTING | CONTROL_START_SSH)
 
-enum { AT_PLAN, AT_EGRESS, AT_STDIO, FDS_WITH_PTY = AT_STDIO, FDS_WITHOUT_PTY = AT_STDIO + 3 };
+enum { AT_PLAN, AT_EGRESS, AT_STDIO, N_STDIO = 3, N_SSH = 2 };
 
 /* One start while it is put together; every descriptor here is closed at its end, the helpers have their copies. */
 struct start {
@@ -30,6 +31,7 @@ struct start {
 	const struct control_message *message;
 	const struct peer *peer;
 	const int *fds;
+	size_t at_ssh;  /* in .fds: the rules, then the socket, with CONTROL_START_SSH */
 	int link[2];    /* launch, session */
 	int control[2]; /* session, control */
 	int report[2];
@@ -49,7 +51,8 @@ static bool plan_fits(const struct plan *plan, const struct control_message *mes
 {
 	return plan->uid == message->uid && strcmp(plan->id, message->id) == 0 &&
 	       !!(plan->flags & PLAN_PTY) == !!(message->flags & CONTROL_START_PTY) &&
-	       !!(plan->flags & PLAN_NESTING) == !!(message->flags & CONTROL_START_NESTING);
+	       !!(plan->flags & PLAN_NESTING) == !!(message->flags & CONTROL_START_NESTING) &&
+	       !!(plan->flags & PLAN_SSH) == !!(message->flags & CONTROL_START_SSH);
 }
 
 /* 0; -EPROTO where control cannot mean it; -EBADMSG with *e where a plan is not well-formed. */
@@ -88,7 +91,8 @@ static int check_message(struct start *st, size_t n_fds)
 	st->peer = peers_find(&m->peers, message->connection);
 	if (!st->peer || st->peer->uid != message->uid || message->flags & ~FLAGS_KNOWN)
 		return -EPROTO;
-	if (n_fds != (message->flags & CONTROL_START_PTY ? FDS_WITH_PTY : FDS_WITHOUT_PTY))
+	st->at_ssh = AT_STDIO + (message->flags & CONTROL_START_PTY ? 0 : N_STDIO);
+	if (n_fds != st->at_ssh + (message->flags & CONTROL_START_SSH ? N_SSH : 0))
 		return -EPROTO;
 	return sessions_find(&m->sessions, message->id) ? -EPROTO : 0;
 }
@@ -113,6 +117,8 @@ static int check_permitted(const struct start *st, struct error *e)
 				 "You have %u sessions, as many as one user may.", LIMIT_SESSIONS_PER_UID);
 	for (unsigned i = 0; i < ARRAY_SIZE(names) && r == 0 && !(st->message->flags & CONTROL_START_PTY); i++)
 		r = stdio_check(st->fds[AT_STDIO + i], names[i], e);
+	if (r == 0 && st->message->flags & CONTROL_START_SSH)
+		r = agent_check(st->fds[st->at_ssh + 1], st->peer->uid, e);
 	return r;
 }
 
@@ -127,7 +133,8 @@ static int make_contexts(struct start *st)
 		.net_uid = m->net_user.uid,
 		.net_gid = m->net_user.gid,
 		.flags = (m->probe.landlock_abi > 0 ? SESSION_HAS_LANDLOCK : 0) |
-			 (st->message->flags & CONTROL_START_PTY ? SESSION_HAS_PTY : 0),
+			 (st->message->flags & CONTROL_START_PTY ? SESSION_HAS_PTY : 0) |
+			 (st->message->flags & CONTROL_START_SSH ? SESSION_HAS_SSH : 0),
 	};
 
 	if (!launch)
@@ -216,7 +223,8 @@ static int prepare(struct start *st, struct error *e)
 
 static pid_t spawn_session(const struct start *st)
 {
-	static const char *const argv[] = { "isod-session", NULL };
+	const bool ssh = st->message->flags & CONTROL_START_SSH;
+	const char *const argv[] = { ssh ? "isod-session-ssh" : "isod-session", NULL };
 	const struct monitor *m = st->monitor;
 	const struct helper_fd fds[] = {
 		{ m->files.null, 0 },
@@ -227,6 +235,8 @@ static pid_t spawn_session(const struct start *st)
 		{ st->fds[AT_EGRESS], SESSION_FD_EGRESS },
 		{ st->session_context, SESSION_FD_CONTEXT },
 		{ m->files.seccomp_session, SESSION_FD_SECCOMP },
+		{ ssh ? st->fds[st->at_ssh] : m->files.null, SESSION_FD_SSH },
+		{ ssh ? st->fds[st->at_ssh + 1] : m->files.null, SESSION_FD_AGENT },
 	};
 
 	return helper_spawn(m->options.libexec, argv, fds, ARRAY_SIZE(fds));

@@ -160,6 +160,17 @@ void events_late(struct events *e, const struct late_event *event)
 	wake(e);
 }
 
+void events_ssh(struct events *e, const struct session_ssh *s)
+{
+	struct session_ssh copy = *s;
+
+	copy.type = SESSION_SSH;
+	escape_program(copy.program, s->program);
+	if (push_after_gap(e, &copy, sizeof(copy), e->max) < 0)
+		e->lost += copy.count;
+	wake(e);
+}
+
 int events_flush(struct events *e, int sock)
 {
 	struct event *event;

@@ -38,6 +38,7 @@ static const struct {
 	[LINK_CONTINUED] = { true, 0 },
 	[LINK_EXITED] = { true, 0 },
 	[LINK_OWNER] = { true, 0 },
+	[LINK_SSH] = { true, 1 },
 };
 
 static void on_poll(uv_poll_t *poll, int status, int events);
@@ -88,6 +89,9 @@ static int dispatch(struct link *l, const struct link_message *m, ssize_t len, c
 		break;
 	case LINK_PTY:
 		l->handlers->pty(l->data, fds[0]);
+		break;
+	case LINK_SSH:
+		l->handlers->ssh(l->data, fds[0]);
 		break;
 	case LINK_OWNER:
 		owners_answer(l->owners, m->query, m->value, m->text);
@@ -191,6 +195,13 @@ int link_send(struct link *l, const struct link_message *message)
 	l->queue[(l->first + l->count++) % QUEUE_MAX] = *message;
 	watch(l);
 	return 0;
+}
+
+int link_send_fd(struct link *l, const struct link_message *message, int fd)
+{
+	ssize_t r = l->ended || l->count > 0 ? -EAGAIN : fd_pass_send(l->fd, message, sizeof(*message), &fd, 1);
+
+	return r < 0 ? (int)r : 0;
 }
 
 int link_send_signal(struct link *l, uint32_t type, int32_t value)

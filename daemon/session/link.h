@@ -13,6 +13,7 @@ struct owners;
 struct link_handlers {
 	void (*listeners)(void *data, const int fds[LISTENER_COUNT]);
 	void (*pty)(void *data, int master);
+	void (*ssh)(void *data, int listener);
 	void (*status)(void *data, const struct link_message *message); /* STARTED, STOPPED, CONTINUED, EXITED */
 	/* Once: end of file (err 0) or a malformed message or failed call (negative errno). Nothing comes after it. */
 	void (*ended)(void *data, int err);
@@ -28,6 +29,8 @@ void link_free(struct link *l);
 
 /* Queues a message without descriptors. -ENOBUFS where too many wait for a pid 1 that does not read, -EPIPE. */
 int link_send(struct link *l, const struct link_message *message);
+/* With a descriptor, which stays the caller's. -EAGAIN where it would have to wait: it is not queued. */
+int link_send_fd(struct link *l, const struct link_message *message, int fd);
 int link_send_signal(struct link *l, uint32_t type, int32_t value);
 
 /* For owner.c. */

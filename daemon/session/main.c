@@ -62,11 +62,31 @@ static int map_filter(struct rights *ret)
 	return 0;
 }
 
+/* The rules are mapped and the socket to the agent is kept; without them its place is closed. */
+static int take_ssh(const struct session_context *context, struct session_setup *setup)
+{
+	const void *data = NULL;
+	size_t len = 0;
+	int r;
+
+	if (!(context->flags & SESSION_HAS_SSH)) {
+		fd_close(SESSION_FD_AGENT);
+		return 0;
+	}
+	if (!ssh_service)
+		return -ENOTSUP;
+	setup->ssh = ssh_service;
+	setup->lent.agent_fd = SESSION_FD_AGENT;
+	r = fd_sealed_map(SESSION_FD_SSH, LIMIT_SSH_RULES, &data, &len);
+	return r < 0 ? r : ssh_service->prepare(data, len, &setup->lent);
+}
+
 int main(void)
 {
 	struct session_context context;
 	struct rights rights = { .context = &context };
 	struct egress_rules rules;
+	struct session_setup setup = { .control_fd = SESSION_FD_CONTROL, .link_fd = SESSION_FD_LINK, .rules = &rules };
 	struct error e = ERROR_INIT;
 	const void *egress = NULL;
 	size_t egress_len = 0;
@@ -85,6 +105,8 @@ int main(void)
 	if (r == 0)
 		r = map_filter(&rights);
 	if (r == 0)
+		r = take_ssh(&context, &setup);
+	if (r == 0)
 		r = fd_sealed_map(SESSION_FD_EGRESS, LIMIT_EGRESS, &egress, &egress_len);
 	if (r == 0)
 		r = fd_close_from(SESSION_FD_EGRESS);
@@ -102,13 +124,9 @@ int main(void)
 		log_error("egress rules: %s", strerror(-r));
 		return 1;
 	}
-	r = session_run(&(struct session_setup){
-		.control_fd = SESSION_FD_CONTROL,
-		.link_fd = SESSION_FD_LINK,
-		.has_pty = context.flags & SESSION_HAS_PTY,
-		.rules = &rules,
-		.id = context.id,
-	});
+	setup.has_pty = context.flags & SESSION_HAS_PTY;
+	setup.id = context.id;
+	r = session_run(&setup);
 	if (r < 0)
 		log_error("cannot begin: %s", strerror(-r));
 	/* Not exit(): that would wait for threads in which a name is still being looked up. */

@@ -113,22 +113,24 @@ static bool peer_address(const struct sockaddr *peer, struct link_message *m)
 	return true;
 }
 
-uint32_t owner_ask(struct link *l, const struct sockaddr *peer, const uint8_t to_address[16], uint16_t to_port,
-		   owner_fn fn, void *data)
+/* A question that is not open yet, with its number in m; NULL when there are too many. */
+static struct question *next_question(struct owners *o, struct link_message *m)
 {
-	struct owners *o = link_owners(l);
 	struct question *q = TAILQ_FIRST(&o->free);
-	struct link_message m = { .type = LINK_WHO, .to_port = to_port };
-	bool first = TAILQ_EMPTY(&o->open), sent;
 
 	if (!q || uv_is_closing((uv_handle_t *)&o->timer))
-		return 0;
+		return NULL;
 	q->query += OWNER_MAX;
 	if (q->query < OWNER_MAX) /* wrapped: 0 stands for "full" */
 		q->query += OWNER_MAX;
-	m.query = q->query;
-	memcpy(m.to_address, to_address, sizeof(m.to_address));
-	sent = peer_address(peer, &m) && link_send(l, &m) == 0;
+	m->query = q->query;
+	return q;
+}
+
+static uint32_t open_question(struct owners *o, struct question *q, bool sent, owner_fn fn, void *data)
+{
+	bool first = TAILQ_EMPTY(&o->open);
+
 	q->open = true;
 	q->fn = fn;
 	q->data = data;
@@ -141,6 +143,26 @@ uint32_t owner_ask(struct link *l, const struct sockaddr *peer, const uint8_t to
 	if (first || !sent)
 		uv_timer_start(&o->timer, on_timer, sent ? OWNER_TIMEOUT : 0, 0);
 	return q->query;
+}
+
+uint32_t owner_ask(struct link *l, const struct sockaddr *peer, const uint8_t to_address[16], uint16_t to_port,
+		   owner_fn fn, void *data)
+{
+	struct link_message m = { .type = LINK_WHO, .to_port = to_port };
+	struct question *q = next_question(link_owners(l), &m);
+
+	if (!q)
+		return 0;
+	memcpy(m.to_address, to_address, sizeof(m.to_address));
+	return open_question(link_owners(l), q, peer_address(peer, &m) && link_send(l, &m) == 0, fn, data);
+}
+
+uint32_t owner_ask_local(struct link *l, int connection, owner_fn fn, void *data)
+{
+	struct link_message m = { .type = LINK_WHO, .family = AF_UNIX };
+	struct question *q = next_question(link_owners(l), &m);
+
+	return q ? open_question(link_owners(l), q, link_send_fd(l, &m, connection) == 0, fn, data) : 0;
 }
 
 void owner_forget(struct link *l, uint32_t handle)

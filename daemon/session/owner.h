@@ -1,6 +1,6 @@
 #ifndef ISOD_SESSION_OWNER_H
 #define ISOD_SESSION_OWNER_H
-/* Which program of the session owns a TCP connection: asked of pid 1 over the link (LINK_WHO), answered later. */
+/* Which program of the session owns a connection: asked of pid 1 over the link (LINK_WHO), answered later. */
 #include <netinet/in.h>
 #include <stdint.h>
 #include <uv.h>
@@ -20,6 +20,8 @@ typedef void (*owner_fn)(void *data, uint32_t pid, const char *program);
  */
 uint32_t owner_ask(struct link *l, const struct sockaddr *peer, const uint8_t to_address[16], uint16_t to_port,
 		   owner_fn fn, void *data);
+/* The same of a connection that a Unix socket of the view has accepted. */
+uint32_t owner_ask_local(struct link *l, int connection, owner_fn fn, void *data);
 void owner_forget(struct link *l, uint32_t handle);
 
 /* Milliseconds; questions open at once. */

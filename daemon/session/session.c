@@ -45,6 +45,7 @@ struct session {
 	struct nflog *nflog;
 	struct pty *pty;
 	struct attach *attach;
+	struct ssh_agent *ssh;
 	struct late_event *lacking[LACKING_MAX]; /* told before there is a client */
 	size_t n_lacking;
 	bool had_client;
@@ -81,6 +82,8 @@ static void wind_up(struct session *s)
 		gateway_close(s->gateway);
 	dns_close(s->dns);
 	nflog_close(s->nflog);
+	if (s->ssh)
+		s->setup->ssh->close(s->ssh);
 	attach_close(s->attach);
 	pty_close(s->pty);
 	link_close(s->link);
@@ -368,6 +371,20 @@ static void on_pty(void *data, int master)
 		attach_set_pty(s->attach, s->pty);
 }
 
+static void on_ssh(void *data, int listener)
+{
+	struct session *s = data;
+	const struct session_setup *setup = s->setup;
+
+	if (setup->ssh && !s->ssh && s->state == RUNNING &&
+	    setup->ssh->open(&s->loop, &setup->lent, control_events(s->control), s->link, listener, &s->ssh) == 0)
+		return;
+	log_error("cannot serve the session's ssh-agent");
+	fd_close(listener);
+	on_exited(s, EXIT_KIND_LOST, 0);
+	finish(s);
+}
+
 static void on_link_status(void *data, const struct link_message *m)
 {
 	struct session *s = data;
@@ -432,6 +449,7 @@ static void on_link_ended(void *data, int err)
 static const struct link_handlers link_handlers = {
 	.listeners = on_listeners,
 	.pty = on_pty,
+	.ssh = on_ssh,
 	.status = on_link_status,
 	.late = on_link_late,
 	.ended = on_link_ended,

@@ -3,6 +3,7 @@
 /* One session from the first listener to the last byte. Logs. */
 #include <stdbool.h>
 
+#include "daemon/session/ssh.h"
 #include "policy/egress.h"
 
 struct session_setup {
@@ -10,6 +11,8 @@ struct session_setup {
 	int link_fd;
 	bool has_pty; /* a pty master and a client will come */
 	const struct egress_rules *rules;
+	const struct ssh_service *ssh; /* NULL: this session has no ssh-agent */
+	struct ssh_lent lent;
 	const char *id;
 };
 

@@ -31,8 +31,8 @@ enum control_type {
 			  0: and nothing else */
 	/* control -> isod */
 	CONTROL_PEER_DONE, /* connection: isod may forget it */
-	CONTROL_START, /* connection, id, uid, flags; descriptors: plan, egress, then stdin, stdout, stderr unless PTY
-			*/
+	CONTROL_START, /* connection, id, uid, flags; descriptors: plan, egress, then stdin, stdout, stderr unless PTY,
+			  then with SSH the rules and the socket of SESSION_FD_SSH and _AGENT */
 	CONTROL_KILL,  /* id: end the whole tree now; idempotent */
 	CONTROL_LAYER_LIST,    /* connection: the layers of its peer; root's are everybody's */
 	CONTROL_LAYER_OPEN,    /* connection, id, flags */
@@ -43,6 +43,7 @@ enum control_type {
 enum control_start_flags {
 	CONTROL_START_PTY = 1 << 0,
 	CONTROL_START_NESTING = 1 << 1, /* must equal the plan's flag; picks the seccomp filter */
+	CONTROL_START_SSH = 1 << 2,     /* must equal the plan's flag */
 };
 
 enum control_layer_flags {

@@ -20,7 +20,7 @@
 #define RULE_WIRE_MIN (4 + 4 + 4 + STRING_WIRE_MIN)
 #define MODE_ALL 01777u
 #define UMASK_ALL 0777u
-#define FLAGS_ALL (PLAN_PTY | PLAN_NESTING | PLAN_LATE_REQUIRED | PLAN_DEGRADED)
+#define FLAGS_ALL (PLAN_PTY | PLAN_NESTING | PLAN_LATE_REQUIRED | PLAN_DEGRADED | PLAN_SSH)
 
 bool plan_path_is_clean(const char *path)
 {

@@ -21,7 +21,11 @@ enum plan_flags {
 		1 << 1, /* process.nesting: user namespaces and mounts inside are allowed, no Landlock file domain */
 	PLAN_LATE_REQUIRED = 1 << 2, /* files made later must be refused by the kernel, else nothing starts */
 	PLAN_DEGRADED = 1 << 3,      /* the administrator allows a start with rules that cannot be enforced */
+	PLAN_SSH = 1 << 4,           /* the view has an ssh-agent, at PLAN_SSH_SOCKET; its folder is in the mounts */
 };
+
+#define PLAN_SSH_FOLDER "/run/isod"
+#define PLAN_SSH_SOCKET PLAN_SSH_FOLDER "/ssh-agent"
 
 enum plan_mount_type {
 	/* source, target. Opened by isod-launch with the caller's ids, no symlink in the last component followed unless

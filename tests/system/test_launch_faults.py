@@ -7,6 +7,7 @@ import pwd
 import re
 import shlex
 import shutil
+import socket
 import subprocess
 
 import pytest
@@ -63,6 +64,7 @@ FAULTS = {
     'late guard': [],
     'protected files': ['getdents64'],
     'pivot root': ['pivot_root'],
+    'ssh-agent': ['pid1/bind@pivot_root'],
     'foreign file systems': ['pid1/openat@pivot_root'],
     'read-only view': ['pid1/mount_setattr@pivot_root'],
     'host name': ['sethostname'],
@@ -95,7 +97,8 @@ FAULTS = {
 OPTIONS = {'terminal': ['--tty'], 'program session': ['--tty'], 'layers': ['--overlay'],
            'links to grants': ['--allow-write', './data'],
            'matches of patterns': ['--allow-read', '/srv/isod-faults*/x']}
-INPUT = {'program null device': {'stdin': subprocess.DEVNULL}}
+AGENT = os.path.join(pwd.getpwnam(USERS[0]).pw_dir, '.agent-faults')
+INPUT = {'program null device': {'stdin': subprocess.DEVNULL}, 'ssh-agent': {'env': {'SSH_AUTH_SOCK': AGENT}}}
 # What it takes to put a late guard in force is made by a step before it: to refuse the one alone, the kernel must have the guard.
 ELSEWHERE = {'late guard in force', *(['program limits'] if SANITIZED else [])}
 
@@ -119,7 +122,25 @@ def deep_folders(project):
     return []
 
 
-PREPARE = {'rules': many_rules, 'bound of the search': deep_folders}
+def lent_agent(project):
+    """A socket that the kernel takes for the user's, and a policy that lends something of it."""
+    listener, entry = socket.socket(socket.AF_UNIX), pwd.getpwnam(USERS[0])
+    os.seteuid(entry.pw_uid)
+    try:
+        if os.path.lexists(AGENT):
+            os.unlink(AGENT)
+        listener.bind(AGENT)
+        listener.listen()
+    finally:
+        os.seteuid(0)
+    agents.append(listener)
+    policy = os.path.join(project, 'policy.json')
+    write(policy, json.dumps({'sandbox': {'sshAgent': {'keys': ['me'], 'gitSignatures': True}}}))
+    return ['--policy', policy]
+
+
+agents = []
+PREPARE = {'rules': many_rules, 'ssh-agent': lent_agent, 'bound of the search': deep_folders}
 # steps whose fault has a message of its own, and what must be in it
 MESSAGES = {
     'rules': 'Cannot allocate memory', 'late guard': 'Invalid argument',
@@ -140,7 +161,7 @@ def faulty(root_dir, users):
     """A daemon whose isod-launch is a script that a test writes."""
     libexec = os.path.join(root_dir, 'faulty-libexec')
     os.makedirs(libexec)
-    for name in ('isod-control', 'isod-session'):
+    for name in ('isod-control', 'isod-session', 'isod-session-ssh'):
         os.symlink(os.path.join(BUILD, name), os.path.join(libexec, name))
     d = Isod(root_dir, 'faulty', extra=['--libexec', libexec])
     d.launcher = os.path.join(libexec, 'isod-launch')

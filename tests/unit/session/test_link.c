@@ -58,7 +58,9 @@ static void on_owner(void *data, uint32_t pid, const char *program)
 	strcpy(answer.program, program);
 }
 
-static const struct link_handlers handlers = { on_listeners, on_pty, on_status, on_ended, on_late };
+static const struct link_handlers handlers = {
+	.listeners = on_listeners, .pty = on_pty, .status = on_status, .ended = on_ended, .late = on_late
+};
 static const struct sockaddr_in somebody = { .sin_family = AF_INET, .sin_port = 0x3930, .sin_addr.s_addr = 0x0100007f };
 
 static int setup(void **state)
