@@ -40,7 +40,7 @@ struct launch_late {
 	uint32_t way; /* enum late_way, and why not better */
 	uint32_t reason;
 	unsigned n_concerned; /* mounts of grants that a rule may be about */
-	struct path_rules *rules;
+	const struct path_rules *rules; /* of the plan */
 	struct launch_watch *watch;
 	struct launch_late_folders folders;
 	struct launch_late_report report;
@@ -250,11 +250,10 @@ static int open_guard(struct launch *l, struct error *e)
 		return -ENOMEM;
 	late->opens = late->proc_fds = -1;
 	launch_late_report_init(&late->report, l->link_fd);
-	r = path_rules_new(l->plan.rules, l->plan.n_rules, &late->rules);
+	late->rules = l->rules;
 	late->folders.launch = l;
 	late->folders.rules = late->rules;
-	if (r == 0)
-		r = open_questions(l, e);
+	r = open_questions(l, e);
 	if (r == 0)
 		r = require(l, e);
 	if (r < 0)
