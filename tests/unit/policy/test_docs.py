@@ -25,6 +25,11 @@ for name, on in groups:
     row = re.search(rf'^\| `{name}` \|.*\| (on|off) \|$', text, re.M)
     if not row or row[1] != ('on' if on == 'true' else 'off'):
         sys.exit(f'the protection {name} is not in docs/POLICY.md as it is')
+reasons = re.findall(r'\[EGRESS_\w+\] = \{\s*"([a-z-]+)",', read('policy/egress_reason.c'))
+assert len(reasons) > 20, reasons
+for reason in reasons:
+    if f'`{reason}`' not in read('docs/EGRESS.md'):
+        sys.exit(f'the reason {reason} is not in docs/EGRESS.md')
 examples = re.findall(r'^```json( administrator)?\n(.*?)^```$', text, re.M | re.S)
 assert len(examples) == 2, examples
 for administrator, example in examples:
