@@ -20,8 +20,8 @@ struct gateway_listeners {
 /* rules, names, events, link must outlive the gateway. 0 or -errno. */
 int gateway_open(uv_loop_t *loop, const struct egress_rules *rules, struct names *names, struct events *events,
 		 struct link *link, const struct gateway_listeners *listeners, struct gateway **ret);
-/* Who refuses, for its texts: the session's id ("": none) and the command whose --allow-domain would allow it. Both must
- * outlive the gateway. Without this call: "" and "isoctl run". */
+/* Who refuses, for its texts: the session's id ("": none) and the command whose --allow-domain would allow it. Both
+ * must outlive the gateway. Without this call: "" and "isoctl run". */
 void gateway_introduce(struct gateway *g, const char *session, const char *command);
 /*
  * The program has ended: connections go on until what it has sent was taken by the peers, for 2 s at most. Then,

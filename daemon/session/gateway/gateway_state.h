@@ -38,8 +38,8 @@ struct gateway {
 	struct names *names;
 	struct events *events;
 	struct link *link;
-	const char *session; /* id, for refusals; "" */
-	const char *command; /* whose --allow-domain opens the way: "isoctl run" */
+	const char *session;                /* id, for refusals; "" */
+	const char *command;                /* whose --allow-domain opens the way: "isoctl run" */
 	original_target_fn original_target; /* replaced by tests, which have no NAT */
 	struct poller poller;
 	struct deadlines deadlines;
