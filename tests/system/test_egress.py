@@ -150,7 +150,7 @@ while True:
     if not more: break
     data += more
     if b"\r\n\r\n" in data and len(sys.argv) > 2: break
-print(data[:2000])
+print("b'" + repr(data[:2000])[2:-1] + "'")
 '''
 
 

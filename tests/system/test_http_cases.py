@@ -34,7 +34,7 @@ try:
         if not more: break
         data += more
 except OSError: pass
-print(data[:2000])
+print("b'" + repr(data[:2000])[2:-1] + "'")
 '''
 
 

@@ -142,6 +142,9 @@ static bool absolute_request(struct connection *c, struct request *q)
 	target_decide(&c->target, c->gateway->rules, &c->verdict);
 	if (!c->verdict.allowed)
 		return refuse(c, c->verdict.reason);
+	/* There it is TLS, whatever way in is taken. */
+	if (c->target.port == 443)
+		return refuse(c, EGRESS_NOT_TLS);
 	if (!q->facts.has_host && q->head.minor > 0)
 		return bad(c);
 	if (!host_matches(q, &c->target))

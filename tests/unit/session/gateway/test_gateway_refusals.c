@@ -75,6 +75,7 @@ static const struct refusal at_proxy[] = {
 	{ "GET http://ok.example/" H11 "Host:\r\n\r\n", "403", EGRESS_HOST_MISMATCH, NULL },
 	{ "GET http://ok.example/" H11 "\r\n", "400", EGRESS_BAD_HTTP, NULL },
 	{ "GET http://ok.example/" H11 OK_HOST "Host: evil.example\r\n\r\n", "400", EGRESS_BAD_HTTP, NULL },
+	{ "GET http://ok.example:443/" H11 "Host: ok.example:443\r\n\r\n", "403", EGRESS_NOT_TLS, NULL },
 	/* Framing */
 	{ "POST http://ok.example/" H11 OK_HOST "Content-Length: 4\r\nContent-Length: 5\r\n\r\n", "400",
 	  EGRESS_BAD_HTTP, NULL },
