@@ -39,7 +39,7 @@ struct launch_late {
 	int proc_fds; /* /proc/self/fd */
 	uint32_t way; /* enum late_way, and why not better */
 	uint32_t reason;
-	unsigned n_concerned; /* mounts of grants that a rule may be about */
+	unsigned n_concerned;           /* mounts of grants that a rule may be about */
 	const struct path_rules *rules; /* of the plan */
 	struct launch_watch *watch;
 	struct launch_late_folders folders;
