@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <linux/magic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -17,26 +18,31 @@
 
 #define STEP "late guard"
 
-/* libbpf explains itself line by line; the last of them are kept for the log. */
-static char said[4096];
+/* What libbpf explains, of which the end is kept for the log: there the verifier says why. */
+static char said[2048];
 
 static int listen_to_libbpf(enum libbpf_print_level level, const char *format, va_list args)
 {
-	char line[512];
-	size_t used = strlen(said), n;
+	_cleanup_free_ char *text = NULL;
+	size_t used = strlen(said), n, skip;
 
 	if (level == LIBBPF_DEBUG)
 		return 0;
-	vsnprintf(line, sizeof(line), format, args);
-	n = strlen(line);
+	/* Megabytes, of one refused program. */
+	if (vasprintf(&text, format, args) < 0) {
+		text = NULL;
+		return 0;
+	}
+	n = strlen(text);
+	skip = n < sizeof(said) ? 0 : n + 1 - sizeof(said);
+	n -= skip;
 	if (used + n + 1 > sizeof(said)) {
 		size_t drop = used + n + 1 - sizeof(said);
 
-		drop = drop > used ? used : drop;
 		memmove(said, said + drop, used - drop + 1);
 		used -= drop;
 	}
-	memcpy(said + used, line, n + 1);
+	memcpy(said + used, text + skip, n + 1);
 	return 0;
 }
 

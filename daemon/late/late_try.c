@@ -74,10 +74,18 @@ static bool is_as_asked(int dir, char asked)
 	return good;
 }
 
+/* A second process does it: pid 1 may read anything. */
 static void child(int dir, int link)
 {
+	pid_t second = fork();
 	char byte;
 
+	if (second != 0) {
+		fd_close(link);
+		if (second > 0)
+			waitpid(second, NULL, 0);
+		_exit(0);
+	}
 	while (read(link, &byte, 1) == 1) {
 		byte = is_as_asked(dir, byte) ? ANSWER_AS_ASKED : ANSWER_OTHERWISE;
 		if (write(link, &byte, 1) != 1)

@@ -40,7 +40,12 @@ struct dentry {
 	struct super_block *d_sb;
 } KERNEL_STRUCT;
 
+struct vfsmount {
+	struct dentry *mnt_root;
+} KERNEL_STRUCT;
+
 struct path {
+	struct vfsmount *mnt;
 	struct dentry *dentry;
 } KERNEL_STRUCT;
 

@@ -100,8 +100,11 @@ create new.pem
 create free
 move plain plain2
 folder d/e
+ring x
+deep .envrc
+deep plain
 END
-# 13: EACCES, the guard; 3: what is there at the start is a mount of its own.
+# 13: EACCES, the guard; 3: what is there at the start is a mount of its own, and io_uring is no call at all.
 wanted='read .env 13
 read a/b/key.pem 13
 read-write .env.local 13
@@ -144,7 +147,10 @@ create .gitmodules 0
 create new.pem 0
 create free 0
 move plain 0
-folder d/e 0'
+folder d/e 0
+ring x 3
+deep .envrc 13
+deep plain 0'
 
 prepare() {
 	rm -rf /home/dev/p
@@ -166,10 +172,10 @@ attack() { # prints as .wanted
 		2>/tmp/attack.err
 }
 
-compare() { # GOT: line by line with .wanted
+compare() { # GOT WANTED: line by line
 	local w g
-	while read -r -u 3 w && read -r -u 4 g; do judge "${w% *}" "${w##* }" "${g##* }"; done 3<<<"$wanted" 4<<<"$1"
-	judge "number of tries" "$(wc -l <<<"$wanted")" "$(wc -l <<<"$1")"
+	while read -r -u 3 w && read -r -u 4 g; do judge "${w% *}" "${w##* }" "${g##* }"; done 3<<<"$2" 4<<<"$1"
+	judge "number of tries" "$(wc -l <<<"$2")" "$(wc -l <<<"$1")"
 }
 
 work() { # TEXT SCRIPT: must succeed
@@ -202,7 +208,7 @@ say 'control groups tried'
 start /opt/isod
 grep -q 'refused by the kernel, as was seen' /tmp/isod.log || { bad=$((bad + 1)); say "there is no guard"; }
 got=$(attack)
-compare "$got"
+compare "$got" "$wanted"
 [ $bad = 0 ] || sed 's/^/vm:   /' /tmp/attack.err
 # What was refused is in the log of the session, whose it was, with the rule and the program.
 log=/var/lib/isod/audit
@@ -219,8 +225,14 @@ work 'git: commit, branch, rebase, stash' 'set -e; echo 1 >f; git add f; git com
 work 'git: worktree' 'set -e; git worktree add -q w; cd w; echo 5 >h; git add h; git commit -qm five'
 work 'git: init, clone, a submodule in a clone' 'set -e; git init -q n; cd n; git config user.email a@b.c; git config user.name n; git config core.x y
 	echo 1 >f; echo "[submodule \"m\"]" >.gitmodules; git add .; git commit -qm six; cd ..; git clone -q n n2; cd n2; git config core.x y
-	git -c protocol.file.allow=always submodule add -q ../n s; git commit -qm seven; cd ..; mv n n3; rm -rf n2 n3'
+	git config user.email a@b.c; git config user.name n; git -c protocol.file.allow=always submodule add -q ../n s; git commit -qm seven; cd ..; mv n n3; rm -rf n2 n3'
 work 'git: remove a worktree' 'set -e; git worktree add -q w9; git worktree remove w9'
+# The project's own configuration is locked: the files come, the entry does not, git says so, and the human makes up for it.
+work 'git: a submodule of the project itself' 'set -e; git clone -q . /tmp/q; git -c protocol.file.allow=always submodule add /tmp/q q2 >said 2>&1 || true
+	grep -q "could not write config file .git/config" said; rm said; test -e q2/plain; git config -f .gitmodules submodule.q2.path
+	test -z "$(git config submodule.q2.url)"; git commit -qm eight'
+as_dev 'git submodule init -q && git config submodule.q2.url >/dev/null'
+judge 'git: the submodule is entered outside' 0 $?
 work 'an installation of packages' 'set -e; mkdir -p node_modules/.x-1/test z; echo k >z/key.txt; tar -C z -cf x.tar --transform s/key.txt/key.pem/ key.txt
 	tar -C node_modules/.x-1/test -xf x.tar; cat node_modules/.x-1/test/key.pem; mv node_modules/.x-1 node_modules/x; mkdir node_modules/x/.vscode; echo >node_modules/x/.envrc
 	rm -rf node_modules'
@@ -232,22 +244,94 @@ say 'work tried'
 # ---- sandboxes inside ----
 prepare
 nested() { # SCRIPT: prints the exit code of a roundabout way in namespaces made inside
-	rm -f /home/dev/p/{go,waiting,over,.env}
-	as_dev "(until [ -e waiting ] || [ -e over ]; do sleep 0.2; done; echo s >.env; touch go) & /opt/isod/isoctl run --nesting -- bash -c 'touch waiting
+	rm -f /home/dev/p/{go,waiting,over,.env,a/.env}
+	as_dev "(until [ -e waiting ] || [ -e over ]; do sleep 0.2; done; echo s >.env; echo s >a/.env; touch go) & /opt/isod/isoctl run --nesting -- bash -c 'touch waiting
 		until [ -e go ]; do sleep 0.1; done; $1; echo ended \$?' 2>/tmp/nested.err; touch over" | sed -n 's/^ended //p'
 }
 judge 'user namespace' 13 "$(nested 'unshare -Urm ./roundabout read .env')"
 judge 'pid namespace' 13 "$(nested 'unshare -Urpf ./roundabout read .env')"
+in_mounts='unshare -Urm bash -c "mount -t tmpfs t /tmp; mkdir /tmp/u /tmp/w /tmp/m; '
+overlay='mount -t overlay -o lowerdir=/home/dev/p/a,upperdir=/tmp/u,workdir=/tmp/w o /tmp/m && '
+cp -p /home/dev/p/plain /home/dev/p/a/
+judge 'an overlay made inside: read' 13 "$(nested "$in_mounts$overlay ./roundabout read /tmp/m/.env\"")"
+judge 'an overlay made inside: move' 13 "$(nested "$in_mounts$overlay ./roundabout move /tmp/m/.env /tmp/m/q\"")"
+judge 'an overlay made inside: an ordinary file' 0 "$(nested "$in_mounts$overlay ./roundabout read /tmp/m/plain\"")"
+judge 'an overlay made inside, that writes to the project' 13 "$(nested "$in_mounts mkdir -p u w && \
+	mount -t overlay -o lowerdir=/tmp/u,upperdir=u,workdir=w o /tmp/m && ./roundabout create /tmp/m/.envrc\"")"
+# What is covered or locked below the project is not to be had without its covers.
+judge 'an overlay of the project itself' 32 "$(nested "$in_mounts${overlay/p\/a/p} ./roundabout read /tmp/m/.env\"")"
+judge 'a bind mount of the project alone' 32 "$(nested "$in_mounts mount --bind /home/dev/p /tmp/m && ./roundabout read /tmp/m/.env\"")"
+judge 'a bind mount of the project with its covers' 13 "$(nested "$in_mounts mount --rbind /home/dev/p /tmp/m && ./roundabout read /tmp/m/.env\"")"
+judge 'a bind mount of a folder, and a plant' 13 "$(nested "$in_mounts mount --bind a /tmp/m && ./roundabout create /tmp/m/.envrc\"")"
+judge 'a bind mount of the secret alone' 13 "$(nested "$in_mounts touch /tmp/x; mount --bind a/.env /tmp/x && ./roundabout read /tmp/x\"")"
 say 'namespaces tried'
+
+# ---- a layer over the project ----
+prepare
+later() { # OPTION WAY PATH [OTHER]: in a session, after the host has made a secret
+	rm -f /home/dev/p/{.env,over}
+	rm -rf /home/dev/told
+	mkdir -m 777 /home/dev/told
+	as_dev "(until [ -e ../told/waiting ] || [ -e over ]; do sleep 0.2; done; echo s >.env; touch ../told/go) &
+		/opt/isod/isoctl run $1 --allow-write ../told -- bash -c 'touch ../told/waiting; until [ -e ../told/go ]; do sleep 0.1; done
+		./roundabout $2; echo ended \$?' 2>/tmp/later.err; touch over" | sed -n 's/^ended //p'
+}
+judge 'a layer: read' 13 "$(later --overlay 'read .env')"
+judge 'a layer: create' 13 "$(later --overlay 'create .envrc')"
+judge 'a layer: an ordinary file' 0 "$(later --overlay 'create free')"
+say 'layers tried'
+
+# ---- more sessions than the guard has room for: pid 1 answers opens, as where there is no guard ----
+judge 'the map is filled' yes "$([ "$(/opt/isod/fill_sessions)" -ge 255 ] && echo yes)"
+judge 'without room: read' 3 "$(later '' 'read .env')"
+judge 'without room: an ordinary file' 0 "$(later '' 'read plain')"
+/opt/isod/fill_sessions empty >/dev/null
+judge 'with room again' 13 "$(later '' 'read .env')"
+say 'a full map tried'
+
+# ---- what the host moves away from under a session ----
+# Where a rule has no form for the kernel, pid 1 answers opens as well, and refuses (EPERM, 3) all that has no path.
+out_wanted='read .env 13
+reopen .env 13
+create .envrc 13
+nameless .mcp.json 3
+link plain .envrc 13
+move plain .envrc 13
+move .env q 13
+exchange .env plain 13
+exchange plain .env 13
+symlink .mcp.json plain 13
+folder .vscode x 13
+fifo .envrc x 13
+cut .gitpod.yml x 13
+delete .gitpod.yml x 13
+read deeper/.env x 13'
+sed 's/ [0-9]*$//' <<<"$out_wanted" >/tmp/out-tries
+moved() { # OPTION: what becomes of the tries in a folder that the host has moved out of the project
+	prepare
+	mkdir /home/dev/p/a/out /home/dev/p/a/out/deeper
+	cp /tmp/out-tries /home/dev/p/
+	chown -R 1000:1000 /home/dev/p/a
+	rm -rf /home/dev/away
+	as_dev "(until [ -e waiting ] || [ -e over ]; do sleep 0.2; done; mv a/out ../away; cd ../away; echo s >.env; echo p >plain; echo m >.gitpod.yml
+		echo s >deeper/.env; touch moved) & /opt/isod/isoctl run $1 -- bash -c 'exec 5<out-tries; cd a/out; touch /home/dev/p/waiting
+		until [ -e moved ]; do sleep 0.1; done
+		while read -r -u 5 way path other; do /home/dev/p/roundabout \$way \$path \$other; echo \"\$way \$path \$?\"; done' 2>/tmp/moved.err; touch over"
+}
+for o in '' --nesting; do
+	got=$(moved "$o")
+	compare "$got" "$(sed 's/^\([^ ]* [^ ]*\) .* /\1 /' <<<"$out_wanted")"
+done
+say 'moved folders tried'
 
 # Killed, isod takes its sessions with it; until then they are guarded by what is pinned.
 pins=$(ls /sys/fs/bpf/isod-*/ | wc -l)
-judge 'pinned programs' 10 "$pins"
+judge 'pinned programs' 18 "$pins"
 kill -9 $isod
 wait $isod 2>/dev/null
-judge 'pinned programs after kill -9' 10 "$(ls /sys/fs/bpf/isod-*/ | wc -l)"
+judge 'pinned programs after kill -9' 18 "$(ls /sys/fs/bpf/isod-*/ | wc -l)"
 start /opt/isod
-judge 'pinned programs of the next isod' 10 "$(ls /sys/fs/bpf/isod-*/ | wc -l)"
+judge 'pinned programs of the next isod' 18 "$(ls /sys/fs/bpf/isod-*/ | wc -l)"
 stop
 judge 'pinned programs at the end' 0 "$(ls /sys/fs/bpf | grep -c isod)"
 
@@ -260,5 +344,14 @@ got=$(attack)
 for way in 'create .mcp.json' 'move plain' 'create .vscode' 'create a/b/.envrc' 'move .env'; do
 	judge "without the guard: $way" 0 "$(grep -F -m 1 "$way " <<<"$got" | sed 's/.* //')"
 done
+got=$(moved --nesting)
+for way in 'move plain' 'move .env' 'symlink .mcp.json' 'folder .vscode' 'cut .gitpod.yml' 'delete .gitpod.yml'; do
+	judge "moved away, without the guard: $way" 0 "$(grep -F -m 1 "$way " <<<"$got" | sed 's/.* //')"
+done
+clock() { as_dev "/opt/isod/isoctl run -- ./roundabout clock /etc/passwd" 2>/dev/null; }
+without=$(clock)
+stop
+start /opt/isod
+say "an open and close in a session: $without ns without the guard, $(clock) ns with it"
 stop
 [ $bad = 0 ] && say 'all as wanted' || say "$bad not as wanted"

@@ -1,23 +1,26 @@
 #!/usr/bin/env bash
-# image.sh BUILD KERNEL.deb OUT: makes OUT/vmlinuz and OUT/initrd, a system of this machine's own programs, without systemd.
+# image.sh BUILD OUT KERNEL.deb...: makes OUT/vmlinuz and OUT/initrd, a system of this machine's own programs, without
+# systemd. A kernel may come in several packages (its image, its modules).
 set -euo pipefail
-build=$1 deb=$2 out=$3
+build=$1 out=$2
+shift 2
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd -P)
 tree=$out/tree
 rm -rf "$out/kernel" "$tree"
-mkdir -p "$out/kernel" "$tree"/{bin,sbin,usr/bin,usr/sbin,lib,lib64,etc/isod,proc,sys,dev,run,tmp,var/lib/isod,home,root,new,opt/isod}
+mkdir -p "$out/kernel" "$tree"/{bin,sbin,usr/bin,usr/sbin,usr/lib,lib,lib64,etc/isod,proc,sys,dev,run,tmp,var/lib/isod,home,root,new,opt/isod}
 
-dpkg-deb -x "$deb" "$out/kernel"
+for deb; do dpkg-deb -x "$deb" "$out/kernel"; done
 [ -d "$out/kernel/lib/modules" ] || { mkdir -p "$out/kernel/lib" && mv "$out/kernel/usr/lib/modules" "$out/kernel/lib/"; }
 version=$(ls "$out/kernel/lib/modules")
-cp "$out"/kernel/boot/vmlinuz-* "$out/vmlinuz"
+cp "$out"/kernel/boot/vmlinuz-* "$out/vmlinuz" 2>/dev/null || cp "$out/kernel/lib/modules/$version/vmlinuz" "$out/vmlinuz"
 depmod -b "$out/kernel" "$version"
 : >"$tree/modules"
 for m in virtio_pci virtio_rng overlay nf_tables nft_redir nft_reject_inet nft_ct nft_log nft_limit nft_chain_nat nfnetlink_log; do
 	modprobe -d "$out/kernel" -S "$version" --show-depends "$m" 2>/dev/null | awk '$1 == "insmod" { print $2 }'
 done | awk '!seen[$0]++' | while read -r file; do
-	plain=$tree/lib/$(basename "${file%.xz}")
-	case $file in *.xz) xz -dc "$file" >"$plain" ;; *) cp "$file" "$plain" ;; esac
+	plain=${file%.xz}
+	plain=$tree/lib/$(basename "${plain%.zst}")
+	case $file in *.xz) xz -dc "$file" >"$plain" ;; *.zst) zstd -qdc "$file" >"$plain" ;; *) cp "$file" "$plain" ;; esac
 	basename "$plain" >>"$tree/modules"
 done
 
@@ -30,18 +33,18 @@ add() { # FILE...: with the libraries that it needs, each at its own path
 		done
 	done
 }
-for c in bash cat chmod chown cp cut date dd env find git grep head id ln ls mkdir mkfifo mknod mktemp mount mv rm \
+for c in basename bash cat chmod chown cp cut date dd dirname env expr find git grep head id ln ls mkdir mkfifo mknod mktemp mount mv rm \
 	rmdir sed seq setpriv sh sleep sort stat tail tar test timeout touch tr true uname unshare wc; do
 	path=$(type -P "$c")
 	add "$path"
 	[ -e "$tree/bin/$c" ] || ln -s "$path" "$tree/bin/$c"
 done
 for c in git-upload-pack git-receive-pack; do ln -s "$(type -P git)" "$tree/bin/$c"; done
-cp -a /usr/lib/git-core "$tree/usr/lib/" 2>/dev/null || { mkdir -p "$tree/usr/lib" && cp -a /usr/lib/git-core "$tree/usr/lib/"; }
+cp -a /usr/lib/git-core "$tree/usr/lib/"
 mkdir -p "$tree/usr/share/git-core" && cp -a /usr/share/git-core/templates "$tree/usr/share/git-core/"
 for nss in /lib/x86_64-linux-gnu/libnss_files.so.2; do [ -e "$nss" ] && add "$nss"; done
 install -D /bin/busybox "$tree/bin/busybox"
-for p in isod isod-control isod-launch isod-session isod-late isoctl tests/vm/roundabout tests/unit/monitor/test_monitor_cgroup; do
+for p in isod isod-control isod-launch isod-session isod-late isoctl tests/vm/roundabout tests/vm/fill_sessions tests/unit/monitor/test_monitor_cgroup; do
 	install -m 755 "$build/$p" "$tree/opt/isod/${p##*/}"
 	{ ldd "$build/$p" 2>/dev/null || true; } | { grep -o '/[^ ]*' || true; } | while read -r lib; do
 		[ -e "$tree$lib" ] || install -D "$(realpath "$lib")" "$tree$lib"
