@@ -168,10 +168,11 @@ static int appeared_link(struct launch_watch *w, const struct change *c, const s
 		secret = launch_watch_link_find(&w->links, path);
 	else if (launch_watch_link_add(&w->links, path) < 2)
 		return 0;
-	if (!secret || c->pid == 0)
+	/* What is found in a new folder need not be of who made the folder. */
+	if (!secret || (c->pid == 0 && !c->found))
 		return 0;
 	path_rules_decide(w->rules, secret, PATH_FILE, &of_secret);
-	return tell(w, LATE_MOVED, of_secret.read_rule, c->pid, secret);
+	return tell(w, LATE_MOVED, of_secret.read_rule, c->found ? -1 : c->pid, secret);
 }
 
 /* What lies in a folder that a protection goes through, and what is in no folder that is near the top, cannot be about
