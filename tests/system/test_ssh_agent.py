@@ -147,6 +147,50 @@ def test_login_to_a_named_host_only(isod, agent, keys, hosts, project):
     assert {e['reason'] for e in asked(isod) if e['request'] == 'sign'} == {'host-not-named'}, asked(isod)
 
 
+@pytest.mark.parametrize('kind', [('ecdsa', '256'), ('ecdsa', '384'), ('ecdsa', '521'), ('rsa', '3072')])
+def test_host_keys_of_each_kind(isod, agent, keys, project, kind):
+    """The host's proof is checked with whatever key it has."""
+    name = f'{keys}/host-{"-".join(kind)}'
+    if not os.path.exists(name):
+        subprocess.run(['ssh-keygen', '-q', '-t', kind[0], '-b', kind[1], '-N', '', '-f', name], check=True)
+    with open(f'{keys}/authorized', 'w', encoding='ascii') as f:
+        f.write(public(keys, 'lent') + '\n' + public(keys, 'kept') + '\n')
+    with open(f'{name}.conf', 'w', encoding='ascii') as f:
+        f.write(f'ListenAddress {ADDRESS[ALLOWED]}\nPort 2223\nHostKey {name}\nPidFile none\nStrictModes no\nUsePAM no\n'
+                f'AuthorizedKeysFile {keys}/authorized\nPasswordAuthentication no\n')
+    os.makedirs('/run/sshd', mode=0o755, exist_ok=True)
+    server = subprocess.Popen(['/usr/sbin/sshd', '-D', '-e', '-f', f'{name}.conf'], stderr=subprocess.DEVNULL)
+    try:
+        wait_for(lambda: listening(ADDRESS[ALLOWED], 2223), 'sshd listens')
+        key = ' '.join(public(keys, os.path.basename(name)).split()[:2])
+        options = lend(isod, project, 'p', keys=['lent@test'], hosts=[f'{ALLOWED}:2223'], hostKeys={f'{ALLOWED}:2223': [key]})
+        r = isod.sh(login(ALLOWED).replace('2222', '2223'), cwd=project, options=[*options, '--allow-domain', f'{ALLOWED}:2223'],
+                    env={'SSH_AUTH_SOCK': agent})
+        assert r.rc == 0 and r.text == USER + '\n', (r, asked(isod))
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def test_git_over_ssh(isod, agent, keys, hosts, place):
+    """clone, signed commit and push, as an agent does it."""
+    known(keys, ALLOWED)
+    bare = f'{place}/bare.git'
+    git(place, 'init', '-q', '--bare', bare)
+    as_user('mkdir', f'{place}/work', cwd=place)
+    options = lend(isod, place, 'p', keys=['lent@test'], hosts=[f'{ALLOWED}:2222'], gitSignatures=True)
+    script = (f'git clone -q ssh://{USER}@{ALLOWED}:2222{bare} c && cd c && git -c gpg.format=ssh -c user.signingkey="{public(keys, "lent")}" '
+              'commit -q -S --allow-empty -m one && git push -q origin HEAD:main')
+    r = isod.sh(script, cwd=f'{place}/work', options=options, env={'SSH_AUTH_SOCK': agent, 'GIT_SSH_COMMAND': SSH.strip()})
+    assert r.rc != 0, r  # GIT_SSH_COMMAND runs code and does not pass by itself
+    r = isod.sh(f'export GIT_SSH_COMMAND="{SSH.strip()}"; {script}', cwd=f'{place}/work', options=options, env={'SSH_AUTH_SOCK': agent})
+    assert r.rc == 0, (r, asked(isod))
+    write(f'{place}/signers', f'uni@example.org {public(keys, "lent")}\n', owner=pwd.getpwnam(USER))
+    shown = git(bare, '-c', f'gpg.ssh.allowedSignersFile={place}/signers', 'log', '-1', '--format=%s %G?', 'main')
+    assert shown == 'one G\n', shown
+    assert {(e['for']) for e in asked(isod) if e['request'] == 'sign'} == {'git', f'{ALLOWED}:2222'}, asked(isod)
+
+
 def test_host_keys_of_the_policy(isod, agent, keys, hosts, project):
     """Without known_hosts; and the administrator's word on a host is the last one."""
     known(keys)
