@@ -89,6 +89,7 @@ static int take(struct connection *c, bool *ret_step)
 	c->socks = SOCKS_REQUEST;
 	socks_message_method(true, method);
 	relay_push(&c->down, method, sizeof(method));
+	c->down.bytes = 0;
 	return 1;
 }
 

@@ -45,6 +45,8 @@ static void check_event(uint32_t reason, const char *name, uint16_t port)
 	assert_string_equal(e.name, name);
 	assert_int_equal(e.port, port);
 	assert_string_equal(e.program, "/usr/bin/curl");
+	if (reason != EGRESS_ALLOWED && reason != EGRESS_HOST_MISMATCH)
+		assert_int_equal(e.bytes_up + e.bytes_down, 0);
 	assert_true(rig_no_event());
 }
 
