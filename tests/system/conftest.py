@@ -171,6 +171,17 @@ class Isod:
         """pids of all our programs that descend from this daemon."""
         return descendants(self.process.pid)
 
+    def helpers_named(self, program):
+        """Those of them that run it; some end while they are looked at."""
+        found = []
+        for pid in self.helpers():
+            try:
+                if os.readlink(f'/proc/{pid}/exe').endswith('/' + program):
+                    found.append(pid)
+            except FileNotFoundError:
+                continue
+        return found
+
 
 def project_of(user):
     return '/root' if user == 'root' else os.path.join(pwd.getpwnam(user).pw_dir, 'proj')

@@ -325,7 +325,7 @@ def test_a_dead_gateway_means_no_network_and_no_session(own_isod, web):
     p = own_isod.popen('run', '-q', *ALLOW, '--', 'sh', '-c', 'echo up; while :; do sleep 0.05; done', stdin=subprocess.DEVNULL,
                        stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert p.stdout.readline() == b'up\n'
-    victims = [pid for pid in own_isod.helpers() if os.readlink(f'/proc/{pid}/exe').endswith('/isod-session')]
+    victims = own_isod.helpers_named('isod-session')
     assert len(victims) == 1
     os.kill(victims[0], 9)
     assert p.wait(120) == 125

@@ -36,7 +36,7 @@ def test_kill_9(own_isod, victim):
         os.kill(own_isod.process.pid, signal.SIGKILL)
         own_isod.process.wait()
     else:
-        targets = [pid for pid in family if os.readlink(f'/proc/{pid}/exe').split(' ')[0].endswith('/' + victim)]
+        targets = own_isod.helpers_named(victim)
         assert len(targets) == 1, targets
         os.kill(targets[0], signal.SIGKILL)
     assert p.wait(120) != 0
@@ -76,7 +76,7 @@ def fds(pid):
 
 
 def test_no_descriptor_or_memory_is_kept(isod):
-    control = [p for p in isod.helpers() if os.readlink(f'/proc/{p}/exe').endswith('/isod-control')][0]
+    control = isod.helpers_named('isod-control')[0]
     def count():
         return fds(isod.process.pid), fds(control)
     for _ in range(3):
