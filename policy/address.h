@@ -15,8 +15,8 @@ int address_unwrap(int family, const uint8_t address[16], uint8_t ret[16]);
 
 /* True for everything that is not ordinary global unicast, after unwrapping: unspecified, loopback, private, CGNAT,
  * link-local, site-local, ULA, benchmarking, documentation, multicast, broadcast, reserved, IETF protocol ranges.
- * 6to4, Teredo, ISATAP, IPv4-compatible and 64:ff9b:1::/48 are special whatever they hold; mapped and 64:ff9b::/96 are what the
- * IPv4 address inside is. */
+ * 6to4, Teredo, ISATAP, IPv4-compatible and 64:ff9b:1::/48 are special whatever they hold; mapped and 64:ff9b::/96 are
+ * what the IPv4 address inside is. */
 bool address_is_special(int family, const uint8_t address[16]);
 
 /* True where every address of the prefix (:: and ::1 apart) holds an IPv4 one, i.e. address_unwrap() changes it. */
