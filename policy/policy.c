@@ -31,7 +31,8 @@ static void set_built_in(struct policy *p)
 	p->nesting_origin = origin;
 	for (size_t i = 0; i < PROTECT_GROUP_COUNT; i++)
 		p->protect[i] = (struct policy_switch){ .on = protect_names[i].on, .origin = origin };
-	p->overlay_project.origin = p->late_required.origin = p->degraded.origin = origin;
+	p->overlay_project.origin = p->degraded.origin = origin;
+	p->late_required.origin = p->plants_required.origin = origin;
 	p->ssh_enabled = (struct policy_switch){ .on = true, .origin = origin };
 	p->ssh_git.origin = origin;
 	p->toolchains = p->caches = (struct policy_switch){ .on = true, .origin = origin };

@@ -68,6 +68,7 @@ struct policy {
 	struct policy_switch protect[PROTECT_GROUP_COUNT];
 	struct policy_switch overlay_project; /* "overlayProject": the project, too; its layer is kept */
 	struct policy_switch late_required;   /* "lateFiles": "require" | "report" */
+	struct policy_switch plants_required; /* "latePlants": the same words */
 	struct policy_switch toolchains;      /* tool chains found in HOME can be read (view/toolchain.h) */
 	struct policy_switch caches;          /* caches in HOME are overlays */
 	struct policy_switch degraded;        /* "degraded": "allow" | "refuse"; the administrator's alone */
@@ -117,8 +118,8 @@ bool policy_lends_ssh(const struct policy *p);
  * How layers merge: lists append (deny beats allow whatever the order); a limit is the smallest that any layer sets,
  * and the built-in one where none does; a switch is what the last layer says, but where the administrator has chosen
  * the stricter value it stands (nesting, toolchains, caches, those of sshAgent: false; protect, overlayProject: true);
- * lateFiles "require" of any layer stands; of two values for one variable the later layer's counts; where the
- * administrator names keys of a host, those of other layers do not count for it.
+ * lateFiles and latePlants "require" of any layer stands; of two values for one variable the later layer's counts;
+ * where the administrator names keys of a host, those of other layers do not count for it.
  */
 
 struct json_writer;

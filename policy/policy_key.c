@@ -31,6 +31,7 @@ static const struct policy_key keys[] = {
 	{ "sandbox.filesystem.denyWrite", policy_read_paths, AT(deny_write) },
 	{ "sandbox.filesystem.devices", policy_read_devices, AT(devices) },
 	{ "sandbox.filesystem.lateFiles", policy_read_late, AT(late_required) },
+	{ "sandbox.filesystem.latePlants", policy_read_late, AT(plants_required) },
 	{ "sandbox.filesystem.overlay", policy_read_paths, AT(overlay) },
 	{ "sandbox.filesystem.overlayProject", policy_read_guard_switch, AT(overlay_project) },
 	{ "sandbox.filesystem.protect", policy_read_protect, 0 },

@@ -115,6 +115,7 @@ static void write_filesystem(const struct output *o, const struct policy *p)
 		write_switch(o, protect_names[i].name, &p->protect[i]);
 	json_write_object_end(o->writer);
 	write_word(o, "lateFiles", &p->late_required, "report", "require");
+	write_word(o, "latePlants", &p->plants_required, "report", "require");
 	json_write_object_end(o->writer);
 }
 

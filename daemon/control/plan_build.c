@@ -80,6 +80,8 @@ static void build_flags(const struct plan_input *in, struct plan_built *b)
 		b->plan.flags |= PLAN_NESTING;
 	if (in->policy->late_required.on)
 		b->plan.flags |= PLAN_LATE_REQUIRED;
+	if (in->policy->plants_required.on)
+		b->plan.flags |= PLAN_PLANTS_REQUIRED;
 	if (in->policy->degraded.on)
 		b->plan.flags |= PLAN_DEGRADED;
 	if (in->ssh)

@@ -189,7 +189,7 @@ static void give_up(struct launch_guard *g)
 	free(g);
 }
 
-int launch_guard_prepare(struct launch *l, struct error *e)
+static int make(struct launch *l)
 {
 	struct launch_guard *g;
 	int r;
@@ -209,6 +209,26 @@ int launch_guard_prepare(struct launch *l, struct error *e)
 	give_up(g);
 	/* Too many granted folders, or sessions: the session goes on as on a kernel without the guard, and says so. */
 	return r == -ENOSPC || r == -E2BIG ? 0 : r;
+}
+
+/* The other ways see what is planted, they do not refuse it. */
+static int require(const struct launch *l, struct error *e)
+{
+	if (!(l->plan.flags & PLAN_PLANTS_REQUIRED) || l->lock_guard)
+		return 0;
+	return launch_step_fail(
+		e, EOPNOTSUPP, "Set latePlants to \"report\", or see what isoctl status says of late files.",
+		"The policy requires that protected paths cannot be made inside, but %s.",
+		l->guard                              ? "the kernel's guard has no form for one of the rules"
+		: l->context->flags & LAUNCH_HAS_LATE ? "the kernel's guard has no room for this session"
+						      : "this kernel has no guard that refuses it (BPF LSM)");
+}
+
+int launch_guard_prepare(struct launch *l, struct error *e)
+{
+	int r = make(l);
+
+	return r < 0 ? r : require(l, e);
 }
 
 int launch_guard_begin(struct launch *l, struct error *e)

@@ -9,7 +9,7 @@
 
 /* Step, root, when the view is mounted: puts the rules in the guard's form and makes sure of room for them. Sets
  * l->late_guard where no secret can be read that is only beyond the bound of the search, l->lock_guard where nothing
- * can be written there that must not be. */
+ * can be written there that must not be; where that is required (PLAN_PLANTS_REQUIRED) and is not so, -EOPNOTSUPP. */
 int launch_guard_prepare(struct launch *l, struct error *e);
 /* Step, root, the last thing before the program's process is made: from here on it refuses. */
 int launch_guard_begin(struct launch *l, struct error *e);

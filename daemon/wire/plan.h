@@ -19,9 +19,11 @@ enum plan_flags {
 	PLAN_PTY = 1 << 0, /* the session gets a pty of its own as stdio */
 	PLAN_NESTING =
 		1 << 1, /* process.nesting: user namespaces and mounts inside are allowed, no Landlock file domain */
-	PLAN_LATE_REQUIRED = 1 << 2, /* files made later must be refused by the kernel, else nothing starts */
+	PLAN_LATE_REQUIRED = 1 << 2, /* opens of secrets made later must be refused, else nothing starts */
 	PLAN_DEGRADED = 1 << 3,      /* the administrator allows a start with rules that cannot be enforced */
 	PLAN_SSH = 1 << 4,           /* the view has an ssh-agent, at PLAN_SSH_SOCKET; its folder is in the mounts */
+	PLAN_PLANTS_REQUIRED =
+		1 << 5, /* the making of protected paths must be refused by the kernel, else nothing starts */
 };
 
 #define PLAN_SSH_FOLDER "/run/isod"

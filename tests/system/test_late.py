@@ -409,6 +409,26 @@ def test_nesting_is_reported_and_may_be_refused(root_dir, project):
         isod.stop()
 
 
+def test_plants_can_be_required_to_be_refused(root_dir, project):
+    """Where the kernel lets a protected path be made, nothing starts; where it does not, the policy changes nothing."""
+    isod = Isod(root_dir, 'plants')
+    isod.start()
+    try:
+        r = isod.sh('echo > .envrc && echo made; true', cwd=project)
+        assert r.rc == 0, r
+        made = r.out == b'made\n'
+        isod.policy({'sandbox': {'filesystem': {'latePlants': 'require'}}})
+        r = isod.sh('echo ran; echo > .envrc && echo made; true', cwd=project)
+        if made:
+            assert r.rc == 125 and r.out == b'' and 'protected paths cannot be made inside' in r.errors, r
+        else:
+            assert r.rc == 0 and r.out == b'ran\n', r
+        isod.policy({'sandbox': {'filesystem': {'lateFiles': 'require', 'latePlants': 'report'}}})
+        assert isod.sh('echo ran', cwd=project).out == b'ran\n'
+    finally:
+        isod.stop()
+
+
 def use_up(name, arguments):
     """A process of the user's that holds all that one user may have of something."""
     script = ('import ctypes, sys; lib = ctypes.CDLL(None); n = 0\n'

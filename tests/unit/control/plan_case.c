@@ -148,6 +148,8 @@ void plan_case_dump(const struct plan_built *b, struct buffer *ret)
 		buffer_append_string(ret, "nesting\n");
 	if (p->flags & PLAN_LATE_REQUIRED)
 		buffer_append_string(ret, "late required\n");
+	if (p->flags & PLAN_PLANTS_REQUIRED)
+		buffer_append_string(ret, "plants required\n");
 	if (p->flags & PLAN_DEGRADED)
 		buffer_append_string(ret, "degraded\n");
 	dump_rules(p, ret);

@@ -181,6 +181,7 @@ static const struct mistake mistakes[] = {
 	{ FILES("\"overlayProject\":1"), "1: sandbox.filesystem.overlayProject", "true or false", "" },
 	{ FILES("\"toolchains\":\"no\""), "1: sandbox.filesystem.toolchains", "true or false", "" },
 	{ FILES("\"lateFiles\":true"), "1: sandbox.filesystem.lateFiles", "\"report\" or \"require\"", "" },
+	{ FILES("\"latePlants\":true"), "1: sandbox.filesystem.latePlants", "\"report\" or \"require\"", "" },
 	{ FILES("\"lateFiles\":\"Require\""), "1: sandbox.filesystem.lateFiles", "\"report\" or \"require\"", "" },
 	{ FILES("\"protect\":[]"), "1: sandbox.filesystem.protect", "must be an object", "" },
 	{ FILES("\"protect\":{\n\"dotenvs\":true}"), "2: sandbox.filesystem.protect.dotenvs", "no protection",

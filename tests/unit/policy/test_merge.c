@@ -195,6 +195,7 @@ static void nesting(void **state)
 #define CACHES(x) FILES("\"caches\":" #x)
 #define OVERLAY(x) FILES("\"overlayProject\":" #x)
 #define LATE(x) FILES("\"lateFiles\":\"" #x "\"")
+#define PLANTS(x) FILES("\"latePlants\":\"" #x "\"")
 
 #define SWITCH(member) offsetof(struct policy, member)
 
@@ -246,6 +247,11 @@ static void switches(void **state)
 		{ { { LATE(report), LATE(require), LATE(report), NULL } }, SWITCH(late_required), true, POLICY_USER },
 		{ { { LATE(require), LATE(report), NULL, NULL } }, SWITCH(late_required), true, POLICY_ADMINISTRATOR },
 		{ { { NULL, LATE(report), NULL, NULL } }, SWITCH(late_required), false, POLICY_USER },
+		{ { { NULL, NULL, NULL, NULL } }, SWITCH(plants_required), false, POLICY_BUILT_IN },
+		{ { { PLANTS(require), PLANTS(report), LATE(report), NULL } },
+		  SWITCH(plants_required),
+		  true,
+		  POLICY_ADMINISTRATOR },
 		{ { { "{\"degraded\":\"allow\"}", NULL, NULL, NULL } }, SWITCH(degraded), true, POLICY_ADMINISTRATOR },
 		{ { { "{\"degraded\":\"refuse\"}", NULL, NULL, NULL } },
 		  SWITCH(degraded),
@@ -406,7 +412,8 @@ static void written(void **state)
 		{ "{\"hosts\":{\"ok.example\":[\"127.0.0.2\",\"::1\"],\n\"z.example\":[\"127.0.0.3\"]}}",
 		  "\n{\"sandbox\":{\"filesystem\":{\"allowRead\":[\"~/"
 		  "x\"]}},\"limits\":{\"cpus\":1.5,\"memory\":\"1G\"}}",
-		  FILES("\"denyRead\":[\"**/k\"],\"protect\":{\"workflows\":true},\"lateFiles\":\"require\""),
+		  FILES("\"denyRead\":[\"**/"
+			"k\"],\"protect\":{\"workflows\":true},\"lateFiles\":\"require\",\"latePlants\":\"require\""),
 		  DOMAINS("\"ok.example\"", "") }
 	};
 	_cleanup_buffer_ struct buffer b = BUFFER_INIT(1 << 20);
@@ -446,6 +453,7 @@ static void written(void **state)
 	assert_true(member(d.root, "sandbox.filesystem.protect.dotenv.value")->boolean);
 	assert_string_equal(member(d.root, "sandbox.filesystem.protect.dotenv.from")->string.data, "built-in");
 	check_text(member(d.root, "sandbox.filesystem.lateFiles"), "require", "file f.json:1");
+	check_text(member(d.root, "sandbox.filesystem.latePlants"), "require", "file f.json:1");
 	check_text(member(d.root, "degraded"), "refuse", "built-in");
 	assert_false(member(d.root, "sandbox.filesystem.overlayProject.value")->boolean);
 	assert_true(member(d.root, "sandbox.filesystem.toolchains.value")->boolean);
