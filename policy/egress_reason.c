@@ -104,10 +104,9 @@ void egress_reason_hint(uint32_t reason, const char *command, const char *host, 
 		snprintf(ret, EGRESS_HINT_MAX,
 			 "To allow it: a rule for the address itself, %s --allow-domain ADDRESS%s", command, suffix);
 	else
-		snprintf(ret, EGRESS_HINT_MAX, "To allow it: %s --allow-domain %s%s%s%s", command, is_v6 ? "'[" : "",
-			 host, is_v6 ? "]" : "", suffix);
-	if (is_v6)
-		strcat(ret, "'");
+		/* Quoted for a shell, to which brackets are a pattern. */
+		snprintf(ret, EGRESS_HINT_MAX, "To allow it: %s --allow-domain %s%s%s%s%s", command, is_v6 ? "'[" : "",
+			 host, is_v6 ? "]" : "", suffix, is_v6 ? "'" : "");
 }
 
 void egress_rule_format(const struct egress_rule *rule, char ret[EGRESS_RULE_TEXT_MAX])

@@ -38,8 +38,8 @@ static int add(struct texts *t, enum policy_layer_kind layer, const char *path, 
 static int add_file(struct texts *t, enum policy_layer_kind layer, const char *path, struct error *e)
 {
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	char *text;
-	size_t len;
+	char *text = NULL;
+	size_t len = 0;
 	int r;
 
 	if (fd < 0 && errno == ENOENT && layer != POLICY_FILE)
