@@ -30,7 +30,8 @@ static void print_bash(void)
 	print_words(" ");
 	fputs("\" -- \"$word\"))\n\t\treturn\n\tfi\n"
 	      "\t[ \"$command\" = policy ] && [ \"$COMP_CWORD\" -gt 2 ] && command=\"policy ${COMP_WORDS[2]}\"\n"
-	      "\tcase $command in\n\tpolicy) COMPREPLY=($(compgen -W \"check explain show test\" -- \"$word\")) ;;\n",
+	      "\tcase $command in\n\tpolicy) COMPREPLY=($(compgen -W \"check explain reload show test\" -- \"$word\")) "
+	      ";;\n",
 	      stdout);
 	for (size_t i = 0; commands[i]; i++) {
 		printf("\t\"%s\") COMPREPLY=($(compgen -W \"--help", commands[i]->name);
@@ -64,7 +65,7 @@ static void print_zsh(void)
 		}
 		fputs(" '*::command:_normal' ;;\n", stdout);
 	}
-	fputs("policy) compadd show check test explain ;;\nesac\n", stdout);
+	fputs("policy) compadd show check test explain reload ;;\nesac\n", stdout);
 }
 
 static void print_fish(void)

@@ -97,7 +97,8 @@ struct egress_rules {
 	uint32_t n_rules;
 	struct egress_pin *pins;
 	uint32_t n_pins;
-	uint32_t unlisted;  /* enum egress_unlisted */
+	uint32_t unlisted;   /* enum egress_unlisted */
+	uint32_t generation; /* how often they were replaced while a session runs; no part of the wire form */
 	bool has_localhost; /* localhost is a name like others: outside a session, where it is the program's own machine
 			     */
 	uint32_t *by_name; /* made by egress_rules_prepare(): the HOST and SUFFIX rules by name, then all other rules by

@@ -116,6 +116,14 @@ static const struct json_field policy_test_fields[] = {
 };
 const struct json_schema schema_policy_test = SCHEMA(policy_test_fields, "PolicyTest", struct policy_test_parameters);
 
+static const struct json_field policy_reload_fields[] = {
+	SESSION(struct policy_reload_parameters),
+	{ "policies", JSON_FIELD_OBJECT_ARRAY, offsetof(struct policy_reload_parameters, policies), .required = true,
+	  .max = LIMIT_POLICY_LAYERS, .schema = &policy_text },
+};
+const struct json_schema schema_policy_reload =
+	SCHEMA(policy_reload_fields, "PolicyReload", struct policy_reload_parameters);
+
 static const struct json_field get_interface_description_fields[] = {
 	{ "interface", JSON_FIELD_STRING, offsetof(struct get_interface_description_parameters, interface),
 	  .required = true },
@@ -136,6 +144,7 @@ const struct schema_method schema_methods[] = {
 	{ "org.isod.Discard", &schema_discard },
 	{ "org.isod.PolicyShow", &schema_policy_show },
 	{ "org.isod.PolicyTest", &schema_policy_test },
+	{ "org.isod.PolicyReload", &schema_policy_reload },
 	{ "org.isod.Status", &schema_none },
 	{ "org.varlink.service.GetInfo", &schema_none },
 	{ "org.varlink.service.GetInterfaceDescription", &schema_get_interface_description },

@@ -79,6 +79,11 @@ struct policy_show_parameters {
 	const char *cwd;              /* bytes, or NULL */
 };
 
+struct policy_reload_parameters {
+	const char *session;
+	struct json_objects policies; /* struct schema_policy */
+};
+
 struct policy_test_parameters {
 	struct json_objects policies; /* struct schema_policy */
 	const char *cwd;              /* bytes */
@@ -101,6 +106,7 @@ extern const struct json_schema schema_layer;
 extern const struct json_schema schema_discard;
 extern const struct json_schema schema_policy_show;
 extern const struct json_schema schema_policy_test;
+extern const struct json_schema schema_policy_reload;
 extern const struct json_schema schema_get_interface_description;
 /* Methods without parameters: .size is 1, the struct holds nothing. */
 extern const struct json_schema schema_none;

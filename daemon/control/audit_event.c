@@ -148,6 +148,17 @@ int audit_start(struct session *s, const char *const *argv, int32_t pid)
 	return append(s, w, &line);
 }
 
+int audit_policy(struct session *s)
+{
+	_cleanup_buffer_ struct buffer line = BUFFER_INIT(LINE_MAX_BYTES);
+	struct json_writer *w = begin(s, &line, "policy");
+
+	if (!w)
+		return -ENOMEM;
+	json_write_member_string(w, "policy", s->digest);
+	return end(s, w, &line);
+}
+
 static void write_error(struct json_writer *w, const struct error *e)
 {
 	json_write_member_string(w, "error", error_code_name(e->code));

@@ -13,6 +13,8 @@ struct session;
 
 /* Opens the session's file too. pid: of the client. 0 or -errno: nothing may be started that is not written down. */
 int audit_start(struct session *s, const char *const *argv, int32_t pid);
+/* The session's policy is another one from here on. 0 or -errno. */
+int audit_policy(struct session *s);
 void audit_start_failed(struct session *s, const struct error *e);
 /* A run that was refused before its start was written: the one entry of a file of its own, which is closed then. */
 void audit_refused(struct session *s, const char *const *argv, const char *project, int32_t pid, const struct error *e);

@@ -33,6 +33,7 @@ static const struct method {
 	{ "org.isod.Discard", &schema_discard, METHOD_LATER, method_discard },
 	{ "org.isod.PolicyShow", &schema_policy_show, 0, method_policy_show },
 	{ "org.isod.PolicyTest", &schema_policy_test, 0, method_policy_test },
+	{ "org.isod.PolicyReload", &schema_policy_reload, METHOD_LATER, method_policy_reload },
 	{ "org.isod.Status", &schema_none, 0, method_status },
 };
 

@@ -35,6 +35,7 @@ int method_layer(struct connection *c, const struct call *call, const void *para
 int method_discard(struct connection *c, const struct call *call, const void *parameters, struct error *e);
 int method_kill(struct connection *c, const struct call *call, const void *parameters, struct error *e);
 int method_policy_show(struct connection *c, const struct call *call, const void *parameters, struct error *e);
+int method_policy_reload(struct connection *c, const struct call *call, const void *parameters, struct error *e);
 int method_policy_test(struct connection *c, const struct call *call, const void *parameters, struct error *e);
 int method_status(struct connection *c, const struct call *call, const void *parameters, struct error *e);
 

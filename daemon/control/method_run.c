@@ -147,6 +147,8 @@ static int prepare(struct connection *c, struct session *s, const struct call *c
 		r = policy_merge(c->control->config_fd, &p->policies, &s->policy, e);
 		s->has_policy = true;
 	}
+	if (r == 0 && reload_keep(&s->reload, &p->policies) < 0)
+		r = no_memory(e);
 	if (r == 0) {
 		input.ssh = p->ssh_agent && policy_lends_ssh(&s->policy);
 		r = tell_agent(s, p, e);

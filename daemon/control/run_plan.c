@@ -26,14 +26,20 @@ static int seal(const char *name, const struct buffer *b, int encoded, int *ret,
 	return 0;
 }
 
+int run_plan_seal_egress(const struct egress_rules *egress, int *ret, struct error *e)
+{
+	_cleanup_buffer_ struct buffer bytes = BUFFER_INIT(LIMIT_EGRESS);
+
+	return seal("egress rules", &bytes, egress_encode(egress, &bytes), ret, e);
+}
+
 int run_plan_seal(const struct plan *plan, const struct egress_rules *egress, int *ret_plan, int *ret_egress,
 		  struct error *e)
 {
 	_cleanup_buffer_ struct buffer plan_bytes = BUFFER_INIT(LIMIT_PLAN);
-	_cleanup_buffer_ struct buffer egress_bytes = BUFFER_INIT(LIMIT_EGRESS);
 	int r = seal("plan", &plan_bytes, plan_encode(plan, &plan_bytes), ret_plan, e);
 
-	return r < 0 ? r : seal("egress rules", &egress_bytes, egress_encode(egress, &egress_bytes), ret_egress, e);
+	return r < 0 ? r : run_plan_seal_egress(egress, ret_egress, e);
 }
 
 void run_plan_name(struct session *s, const struct run_parameters *p)

@@ -136,6 +136,7 @@ static void on_timer_closed(uv_handle_t *handle)
 /* Everything that only a live session has. */
 static void drop_live_parts(struct session *s)
 {
+	reload_abandoned(s);
 	session_link_close(&s->link);
 	if (!uv_is_closing((uv_handle_t *)&s->timer))
 		uv_close((uv_handle_t *)&s->timer, on_timer_closed);
@@ -144,6 +145,7 @@ static void drop_live_parts(struct session *s)
 	if (s->has_policy)
 		policy_done(&s->policy);
 	s->has_policy = false;
+	reload_done(&s->reload);
 }
 
 void session_release(struct session *s)

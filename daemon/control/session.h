@@ -11,6 +11,7 @@
 #include "base/limits.h"
 #include "daemon/control/audit.h"
 #include "daemon/control/late.h"
+#include "daemon/control/reload.h"
 #include "daemon/control/session_link.h"
 #include "daemon/control/string_list.h"
 #include "policy/policy.h"
@@ -56,6 +57,7 @@ struct session {
 	/* While live only. */
 	struct policy policy;
 	bool has_policy;
+	struct reload reload;
 	struct audit_file audit;
 	struct session_link link;
 	struct connection *client; /* that started it; NULL once it is gone */

@@ -59,11 +59,23 @@ static bool connection_fits(const struct session *s, const struct session_connec
 {
 	if (m->via < VIA_CONNECT || m->via >= VIA_COUNT || m->allowed > 1 || m->reason >= EGRESS_REASON_COUNT)
 		return false;
-	if (m->rule != UINT32_MAX && m->rule >= s->policy.egress.n_rules)
+	if (m->generation > s->reload.generation)
+		return false;
+	if (m->generation == s->reload.generation && m->rule != UINT32_MAX && m->rule >= s->policy.egress.n_rules)
 		return false;
 	if (m->family != 0 && m->family != AF_INET && m->family != AF_INET6)
 		return false;
 	return text_is_terminated(m->name, sizeof(m->name)) && text_is_terminated(m->program, sizeof(m->program));
+}
+
+/* A rule that was replaced while the message was on its way has no name any more. */
+static void tell_connection(struct session *s, const struct session_connection *m)
+{
+	struct session_connection told = *m;
+
+	if (m->generation != s->reload.generation)
+		told.rule = UINT32_MAX;
+	audit_connection(s, &told);
 }
 
 static bool exit_fits(const struct session *s, const struct session_status *m)
@@ -82,7 +94,7 @@ static int handle(struct session *s, const union message *m, size_t n)
 	case SESSION_PACKET:
 		if (n != sizeof(m->connection) || !connection_fits(s, &m->connection))
 			return -EBADMSG;
-		audit_connection(s, &m->connection);
+		tell_connection(s, &m->connection);
 		return 0;
 	case SESSION_LATE:
 		if (!late_event_is_valid(&m->late, n))
@@ -99,12 +111,15 @@ static int handle(struct session *s, const union message *m, size_t n)
 	case SESSION_STOPPED:
 	case SESSION_CONTINUED:
 	case SESSION_STARTED:
+	case SESSION_RULES_DONE:
 		break;
 	default:
 		return -EBADMSG;
 	}
 	if (n != sizeof(m->status))
 		return -EBADMSG;
+	if (m->type == SESSION_RULES_DONE)
+		return reload_answered(s, (uint32_t)m->status.value, m->status.kind);
 	if (m->type == SESSION_LOST) {
 		audit_lost(s, (uint32_t)m->status.value);
 	} else if (m->type == SESSION_EXITED) {
@@ -179,6 +194,17 @@ int session_link_attach(struct session_link *l, int client_fd, uint16_t rows, ui
 	if (l->fd < 0)
 		return -ENOTCONN;
 	n = fd_pass_send(l->fd, &m, sizeof(m), &client_fd, 1);
+	return n < 0 ? (int)n : 0;
+}
+
+int session_link_rules(struct session_link *l, int fd, uint32_t generation)
+{
+	struct session_status m = { .type = SESSION_RULES, .value = (int32_t)generation };
+	ssize_t n;
+
+	if (l->fd < 0)
+		return -ENOTCONN;
+	n = fd_pass_send(l->fd, &m, sizeof(m), &fd, 1);
 	return n < 0 ? (int)n : 0;
 }
 

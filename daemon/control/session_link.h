@@ -31,6 +31,8 @@ void session_link_close(struct session_link *l);
 
 /* Hands the client connection over for raw frames. 0 or -errno; the caller keeps its descriptor. */
 int session_link_attach(struct session_link *l, int client_fd, uint16_t rows, uint16_t columns);
+/* Rules that hold from now on, sealed; the caller keeps its descriptor. */
+int session_link_rules(struct session_link *l, int fd, uint32_t generation);
 int session_link_signal(struct session_link *l, int signal);
 /* Says why the session is about to be killed, for the client of its terminal. No matter if it does not arrive: then the
  * helper says that the session was lost. */

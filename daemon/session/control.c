@@ -4,9 +4,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "base/fd.h"
 #include "base/fd_pass.h"
+#include "base/limits.h"
+#include "policy/egress_wire.h"
 
 struct control {
 	uv_poll_t poll;
@@ -50,9 +53,29 @@ struct events *control_events(struct control *c)
 	return c->events;
 }
 
+/* The descriptor stays the caller's on failure. */
+static int take_rules(struct control *c, int32_t generation, int fd)
+{
+	struct egress_rules rules;
+	const void *map;
+	size_t len;
+	int r = generation > 0 ? fd_sealed_map(fd, LIMIT_EGRESS, &map, &len) : -EBADMSG;
+
+	if (r < 0)
+		return r;
+	r = egress_decode(map, len, &rules);
+	munmap((void *)map, len);
+	if (r < 0)
+		return r;
+	fd_close(fd);
+	rules.generation = (uint32_t)generation;
+	c->handlers->rules(c->data, &rules);
+	return 0;
+}
+
 static int dispatch(struct control *c, const struct session_status *m, ssize_t len, const int *fds, size_t n_fds)
 {
-	if (len != sizeof(*m) || n_fds != (m->type == SESSION_ATTACH))
+	if (len != sizeof(*m) || n_fds != (m->type == SESSION_ATTACH || m->type == SESSION_RULES))
 		return -EBADMSG;
 	switch (m->type) {
 	case SESSION_ATTACH:
@@ -68,6 +91,8 @@ static int dispatch(struct control *c, const struct session_status *m, ssize_t l
 			return -EBADMSG;
 		c->handlers->ending(c->data, m->kind, m->value);
 		return 0;
+	case SESSION_RULES:
+		return take_rules(c, m->value, fds[0]);
 	default:
 		return -EBADMSG;
 	}

@@ -4,6 +4,7 @@
 #include <uv.h>
 
 #include "daemon/session/events.h"
+#include "policy/egress.h"
 
 struct control;
 
@@ -12,6 +13,8 @@ struct control_handlers {
 	void (*attach)(void *data, int client, uint16_t rows, uint16_t columns);
 	void (*signal)(void *data, int32_t signal);
 	void (*ending)(void *data, uint32_t kind, int32_t value);
+	/* rules, with their generation set, become the handler's. */
+	void (*rules)(void *data, struct egress_rules *rules);
 	/* Every queued event was sent. May come at any time, more than once. */
 	void (*flushed)(void *data);
 	/* Once: end of file (err 0), a malformed message or a failed call. Nothing comes after it. */

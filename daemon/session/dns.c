@@ -46,9 +46,12 @@ void dns_release(struct dns *d)
 
 static void deny(struct dns *d, const struct dns_query *q, const struct egress_verdict *v, struct dns_answer *ret)
 {
-	struct session_connection c = {
-		.via = VIA_DNS, .reason = v->reason, .rule = v->rule, .protocol = IPPROTO_UDP, .port = 53
-	};
+	struct session_connection c = { .via = VIA_DNS,
+					.reason = v->reason,
+					.rule = v->rule,
+					.generation = d->rules->generation,
+					.protocol = IPPROTO_UDP,
+					.port = 53 };
 
 	memcpy(c.name, q->name, strlen(q->name) + 1);
 	tally_add(d->denied, &c);
@@ -217,6 +220,11 @@ static void on_udp_closed(uv_handle_t *handle)
 	struct udp *u = handle->data;
 
 	dns_release(u->dns);
+}
+
+void dns_rules_change(struct dns *d)
+{
+	tally_flush(d->denied);
 }
 
 void dns_close(struct dns *d)

@@ -19,6 +19,8 @@ int dns_open(uv_loop_t *loop, const struct egress_rules *rules, struct names *na
 	     const struct dns_listeners *listeners, struct dns **ret);
 /* Freed once all handles are closed. NULL is allowed. */
 void dns_close(struct dns *d);
+/* To be called before the rules are replaced in place: refusals by the old ones that still wait are told. */
+void dns_rules_change(struct dns *d);
 
 /* The reply to one message, in UDP and TCP alike. Returns its length, 0 = silence. */
 size_t dns_answer(struct dns *d, const uint8_t *query, size_t len, uint8_t ret[DNS_REPLY_MAX]);

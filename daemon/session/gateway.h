@@ -17,12 +17,15 @@ struct gateway_listeners {
 	int proxy_v4, proxy_v6, capture_v4, capture_v6; /* listening sockets; taken over, closed by gateway_close() */
 };
 
-/* rules, names, events, link must outlive the gateway. 0 or -errno. */
+/* rules, names, events, link must outlive the gateway; see gateway_rules_changed(). 0 or -errno. */
 int gateway_open(uv_loop_t *loop, const struct egress_rules *rules, struct names *names, struct events *events,
 		 struct link *link, const struct gateway_listeners *listeners, struct gateway **ret);
 /* Who refuses, for its texts: the session's id ("": none) and the command whose --allow-domain would allow it. Both
  * must outlive the gateway. Without this call: "" and "isoctl run". */
 void gateway_introduce(struct gateway *g, const char *session, const char *command);
+/* The rules were replaced in place: every connection is judged again, and what no longer fits is closed, with its audit
+ * event. Returns how many were. */
+unsigned gateway_rules_changed(struct gateway *g);
 /*
  * The program has ended: connections go on until what it has sent was taken by the peers, for 2 s at most. Then,
  * perhaps at once, calls done(), from where gateway_close() may be called; not called after gateway_close().

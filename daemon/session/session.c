@@ -9,11 +9,9 @@
 #include "base/log.h"
 #include "daemon/session/attach.h"
 #include "daemon/session/control.h"
-#include "daemon/session/dns.h"
-#include "daemon/session/gateway.h"
 #include "daemon/session/link.h"
 #include "daemon/session/names.h"
-#include "daemon/session/nflog.h"
+#include "daemon/session/network.h"
 #include "daemon/session/pty.h"
 
 /* Milliseconds: for a survivor that holds the terminal open, for a client that is still on its way, and for
@@ -40,9 +38,7 @@ struct session {
 	struct control *control;
 	struct link *link;
 	struct names *names;
-	struct gateway *gateway;
-	struct dns *dns;
-	struct nflog *nflog;
+	struct network network;
 	struct pty *pty;
 	struct attach *attach;
 	struct ssh_agent *ssh;
@@ -78,18 +74,12 @@ static void on_flush_timeout(uv_timer_t *timer)
  * and the names until its handles are closed. */
 static void wind_up(struct session *s)
 {
-	if (s->gateway)
-		gateway_close(s->gateway);
-	dns_close(s->dns);
-	nflog_close(s->nflog);
+	network_close(&s->network);
 	if (s->ssh)
 		s->setup->ssh->close(s->ssh);
 	attach_close(s->attach);
 	pty_close(s->pty);
 	link_close(s->link);
-	s->gateway = NULL;
-	s->dns = NULL;
-	s->nflog = NULL;
 	s->attach = NULL;
 	s->pty = NULL;
 }
@@ -111,8 +101,8 @@ static void finish(struct session *s)
 	s->state = DRAINING;
 	uv_timer_stop(&s->timer);
 	/* An end by force waits for nothing. */
-	if (s->gateway && !s->ending_kind)
-		gateway_drain(s->gateway, on_drained, s);
+	if (s->network.gateway && !s->ending_kind)
+		gateway_drain(s->network.gateway, on_drained, s);
 	else
 		on_drained(s);
 }
@@ -284,6 +274,14 @@ static void on_ending(void *data, uint32_t kind, int32_t value)
 	s->ending_value = value;
 }
 
+static void on_rules(void *data, struct egress_rules *rules)
+{
+	struct session *s = data;
+	unsigned closed = network_set_rules(&s->network, s->setup->rules, rules);
+
+	events_status(control_events(s->control), SESSION_RULES_DONE, closed, (int32_t)s->setup->rules->generation);
+}
+
 static void on_flushed(void *data)
 {
 	struct session *s = data;
@@ -305,37 +303,12 @@ static const struct control_handlers control_handlers = {
 	.attach = on_attach,
 	.signal = on_signal,
 	.ending = on_ending,
+	.rules = on_rules,
 	.flushed = on_flushed,
 	.ended = on_control_ended,
 };
 
 /* pid 1 */
-
-static int open_network(struct session *s, int fds[LISTENER_COUNT])
-{
-	const struct gateway_listeners gateway = {
-		.proxy_v4 = fds[LISTENER_PROXY_V4],
-		.proxy_v6 = fds[LISTENER_PROXY_V6],
-		.capture_v4 = fds[LISTENER_CAPTURE_V4],
-		.capture_v6 = fds[LISTENER_CAPTURE_V6],
-	};
-	const struct dns_listeners dns = {
-		.udp = { fds[LISTENER_DNS_UDP_V4], fds[LISTENER_DNS_UDP_V6] },
-		.tcp = { fds[LISTENER_DNS_TCP_V4], fds[LISTENER_DNS_TCP_V6] },
-	};
-	struct events *events = control_events(s->control);
-	int r;
-
-	/* On failure the process ends soon: descriptors that nobody has taken go with it. */
-	r = gateway_open(&s->loop, s->setup->rules, s->names, events, s->link, &gateway, &s->gateway);
-	if (r == 0) {
-		gateway_introduce(s->gateway, s->setup->id, "isoctl run");
-		r = dns_open(&s->loop, s->setup->rules, s->names, events, &dns, &s->dns);
-	}
-	if (r == 0)
-		r = nflog_open(&s->loop, fds[LISTENER_NFLOG], events, &s->nflog);
-	return r;
-}
 
 static void on_listeners(void *data, const int fds[LISTENER_COUNT])
 {
@@ -343,7 +316,7 @@ static void on_listeners(void *data, const int fds[LISTENER_COUNT])
 	int copy[LISTENER_COUNT], r;
 
 	memcpy(copy, fds, sizeof(copy));
-	r = s->dns || s->gateway ? -EEXIST : open_network(s, copy);
+	r = network_open(&s->network, &s->loop, s->setup, s->names, control_events(s->control), s->link, copy);
 	if (r < 0 && s->state == RUNNING) {
 		log_error("cannot serve the session's network: %s", strerror(-r));
 		on_exited(s, EXIT_KIND_LOST, 0);

@@ -9,8 +9,8 @@
 struct session_setup {
 	int control_fd; /* SESSION_FD_CONTROL and _LINK: taken over */
 	int link_fd;
-	bool has_pty; /* a pty master and a client will come */
-	const struct egress_rules *rules;
+	bool has_pty;                  /* a pty master and a client will come */
+	struct egress_rules *rules;    /* replaced in place while it runs */
 	const struct ssh_service *ssh; /* NULL: this session has no ssh-agent */
 	struct ssh_lent lent;
 	const char *id;

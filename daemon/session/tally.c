@@ -117,11 +117,17 @@ static void on_closed(uv_handle_t *handle)
 	free(handle->data);
 }
 
+void tally_flush(struct tally *t)
+{
+	while (!TAILQ_EMPTY(&t->ages))
+		tell_oldest(t);
+	uv_timer_stop(&t->timer);
+}
+
 void tally_close(struct tally *t)
 {
 	if (!t)
 		return;
-	while (!TAILQ_EMPTY(&t->ages))
-		tell_oldest(t);
+	tally_flush(t);
 	uv_close((uv_handle_t *)&t->timer, on_closed);
 }

@@ -16,6 +16,8 @@ int tally_new(uv_loop_t *loop, struct events *events, uint64_t window, struct ta
 /* Alike: via, protocol, family, address, port, reason and name. */
 void tally_add(struct tally *t, const struct session_connection *refused);
 /* Tells what is still counted. Freed once its timer is closed: run the loop after. NULL is allowed. */
+/* Tells what is not told yet and forgets all: what comes next counts anew. */
+void tally_flush(struct tally *t);
 void tally_close(struct tally *t);
 
 #endif

@@ -33,6 +33,12 @@ enum session_type {
 	/* session -> control */
 	SESSION_LATE, /* struct late_event (late.h), late_event_size() bytes */
 	SESSION_SSH,  /* struct session_ssh */
+	/* control -> session */
+	SESSION_RULES, /* struct session_status, 1 descriptor: sealed egress rules (policy/egress_wire.h) that hold from
+			  now on, for open connections too; value = their generation, at least 1 */
+	/* session -> control */
+	SESSION_RULES_DONE, /* struct session_status: value = the generation that holds now, kind = connections that
+			       were closed for it */
 	SESSION_TYPE_END
 };
 
@@ -73,6 +79,8 @@ struct session_connection {
 	uint16_t family;   /* of address: the one dialled, or that a refused packet was for; 0 = none */
 	uint16_t port;
 	uint8_t address[16];
+	uint32_t generation; /* of the rules that .rule is an index into; those of the start are 0 */
+	uint32_t reserved;
 	uint64_t bytes_up;
 	uint64_t bytes_down;
 	uint64_t duration_us;

@@ -146,6 +146,7 @@ void audit_end(struct connection *c, uint32_t reason)
 					.reason = reason,
 					.allowed = reason == EGRESS_ALLOWED,
 					.rule = c->verdict.rule,
+					.generation = c->gateway->rules->generation,
 					.protocol = IPPROTO_TCP,
 					.family = a->family,
 					.port = c->target.port,

@@ -172,7 +172,8 @@ static void on_stagger(struct deadline *stagger)
 {
 	struct dial *d = (struct dial *)((char *)stagger - offsetof(struct dial, stagger));
 
-	if (!free_place(d))
+	/* The last one may have got the place of one that failed meanwhile. */
+	if (d->next < d->resolved.n && !free_place(d))
 		give_up_oldest(d);
 	if (!try_next(d))
 		end(d, DIAL_FAILED);
@@ -270,6 +271,14 @@ enum dial_state dial_connect(struct dial *d)
 		return d->state = DIAL_FAILED;
 	deadline_set(d->deadlines, &d->limit, DEADLINE_DIAL, on_limit);
 	return d->state = DIAL_PENDING;
+}
+
+void dial_judge(const struct dial *d, struct egress_verdict *ret)
+{
+	*ret = (struct egress_verdict){ .allowed = true, .rule = EGRESS_NO_RULE };
+	for (uint32_t i = 0; ret->allowed && i < d->resolved.n; i++)
+		resolve_judge(d->resolver->rules, d->target, d->resolved.addresses[i].family,
+			      d->resolved.addresses[i].address, ret);
 }
 
 int dial_take(struct dial *d, struct watch *w, watch_fn fn, uint8_t *ret_family, uint8_t ret_address[16])

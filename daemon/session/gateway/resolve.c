@@ -37,6 +37,16 @@ static bool is_unnamed_own(const struct egress_rules *rules, const struct target
 	return !v.allowed && own_address(family, address);
 }
 
+void resolve_judge(const struct egress_rules *rules, const struct target *t, uint8_t family, const uint8_t address[16],
+		   struct egress_verdict *ret)
+{
+	egress_decide_address(rules, t->name, family, address, t->port, ret);
+	if (ret->allowed && !egress_pin_find(rules, t->name) && is_unnamed_own(rules, t, family, address)) {
+		ret->allowed = false;
+		ret->reason = EGRESS_PRIVATE_ADDRESS;
+	}
+}
+
 static void add(struct resolved *to, const struct egress_rules *rules, const struct target *t, int family,
 		const void *address)
 {
@@ -44,11 +54,7 @@ static void add(struct resolved *to, const struct egress_rules *rules, const str
 	uint8_t full[16] = { 0 };
 
 	memcpy(full, address, family == AF_INET ? 4 : 16);
-	egress_decide_address(rules, t->name, (uint8_t)family, full, t->port, &v);
-	if (v.allowed && !egress_pin_find(rules, t->name) && is_unnamed_own(rules, t, family, full)) {
-		v.allowed = false;
-		v.reason = EGRESS_PRIVATE_ADDRESS;
-	}
+	resolve_judge(rules, t, (uint8_t)family, full, &v);
 	if (!v.allowed) {
 		to->reason = v.reason;
 		return;

@@ -40,4 +40,8 @@ int resolve_start(struct resolver *all, const struct target *target, struct reso
 		  struct resolve **ret_pending);
 void resolve_cancel(struct resolve *r);
 
+/* May this address of a target that is a name be dialled? As resolve_start() judges each that it finds. */
+void resolve_judge(const struct egress_rules *rules, const struct target *target, uint8_t family,
+		   const uint8_t address[16], struct egress_verdict *ret);
+
 #endif

@@ -19,6 +19,7 @@
 
 #include "base/fd.h"
 #include "base/fd_pass.h"
+#include "policy/egress_wire.h"
 #include "proto/stream.h"
 
 static struct egress_rule rule_list[] = {
@@ -343,6 +344,94 @@ static void test_client_dies(void **state)
 	assert_clean_end(&d);
 }
 
+/* Sealed memory with the rules in their wire form, of which `cut` bytes at the end are missing. */
+static int rules_fd(const struct egress_rules *from, size_t cut)
+{
+	_cleanup_buffer_ struct buffer wire = BUFFER_INIT(LIMIT_EGRESS);
+	int fd;
+
+	assert_int_equal(egress_encode(from, &wire), 0);
+	fd = fd_sealed_new("rules", wire.data, wire.len - cut);
+	assert_true(fd >= 0);
+	return fd;
+}
+
+static void ask_proxy(const struct driver *d, const char *request, char *ret, size_t size)
+{
+	int s = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	size_t len = 0;
+	ssize_t n = 0;
+
+	assert_int_equal(
+		connect(s, (const struct sockaddr *)&d->address[LISTENER_PROXY_V4], sizeof(struct sockaddr_in)), 0);
+	assert_int_equal(send(s, request, strlen(request), 0), strlen(request));
+	while (len + 1 < size && (n = recv(s, ret + len, size - 1 - len, 0)) > 0)
+		len += (size_t)n;
+	ret[len] = '\0';
+	close(s);
+}
+
+/* Rules that are sent hold from their answer on; what they refuse is told with their number and index. */
+static void test_new_rules(void **state)
+{
+	static const char request[] = "GET http://api.example.org:81/ HTTP/1.1\r\nHost: api.example.org:81\r\n"
+				      "Connection: close\r\n\r\n";
+	static struct egress_rule denying[] = {
+		{ .kind = EGRESS_RULE_HOST, .name = "other.example" },
+		{ .kind = EGRESS_RULE_HOST, .name = "api.example.org", .deny = 1 },
+	};
+	const struct egress_rules next = { .rules = denying, .n_rules = 2 };
+	struct driver d;
+	union driver_event e;
+	char answer[4096];
+	int fd;
+
+	(void)state;
+	driver_start(&d, &rules, 0);
+	driver_listen(&d);
+	ask_proxy(&d, request, answer, sizeof(answer));
+	assert_non_null(strstr(answer, "port"));
+	assert_int_equal(driver_event(&d, &e), SESSION_CONNECTION);
+	assert_int_equal(e.connection.reason, EGRESS_PORT);
+	assert_int_equal(e.connection.generation, 0);
+	fd = rules_fd(&next, 0);
+	driver_control_send(&d, SESSION_RULES, 0, 1, fd);
+	fd_close(fd);
+	assert_int_equal(driver_event(&d, &e), SESSION_RULES_DONE);
+	assert_int_equal(e.status.value, 1);
+	assert_int_equal(e.status.kind, 0);
+	ask_proxy(&d, request, answer, sizeof(answer));
+	assert_int_equal(driver_event(&d, &e), SESSION_CONNECTION);
+	assert_int_equal(e.connection.reason, EGRESS_DENIED);
+	assert_int_equal(e.connection.generation, 1);
+	assert_int_equal(e.connection.rule, 1);
+	send_exit(&d, EXIT_KIND_CODE, 0);
+	assert_int_equal(driver_event(&d, &e), SESSION_EXITED);
+	assert_clean_end(&d);
+}
+
+/* Rules that cannot be read, no descriptor, the number of the start: the session ends, as for any malformed order. */
+static void test_malformed_rules(void **state)
+{
+	static const struct {
+		int32_t generation;
+		size_t cut;
+		bool none;
+	} orders[] = { { 1, 1, false }, { 0, 0, false }, { -1, 0, false }, { 1, 0, true } };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(orders); i++) {
+		struct driver d;
+		int fd = orders[i].none ? -1 : rules_fd(&rules, orders[i].cut);
+
+		driver_start(&d, &rules, 0);
+		driver_control_send(&d, SESSION_RULES, 0, orders[i].generation, fd);
+		fd_close(fd);
+		assert_link_ended(&d);
+		driver_wait(&d);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -352,6 +441,8 @@ int main(void)
 		cmocka_unit_test(test_last_word),
 		cmocka_unit_test(test_control_gone),
 		cmocka_unit_test(test_malformed),
+		cmocka_unit_test(test_new_rules),
+		cmocka_unit_test(test_malformed_rules),
 		cmocka_unit_test(test_terminal),
 		cmocka_unit_test(test_late_client),
 		cmocka_unit_test(test_client_dies),

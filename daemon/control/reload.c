@@ -1,0 +1,228 @@
+#include "daemon/control/reload.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "daemon/control/audit_event.h"
+#include "daemon/control/control.h"
+#include "daemon/control/policy_merge.h"
+#include "daemon/control/run_plan.h"
+#include "daemon/control/session.h"
+#include "json/write.h"
+#include "policy/policy_digest.h"
+#include "policy/policy_network.h"
+
+static void free_layers(struct reload *r)
+{
+	for (size_t i = 0; i < r->n_layers; i++) {
+		free((char *)r->layers[i].layer);
+		free((char *)r->layers[i].path);
+		free((char *)r->layers[i].text);
+	}
+	r->n_layers = 0;
+}
+
+int reload_keep(struct reload *r, const struct json_objects *texts)
+{
+	const struct schema_policy *given = texts->items;
+
+	for (size_t i = 0; i < texts->count && i < LIMIT_POLICY_LAYERS; i++) {
+		struct schema_policy *kept = &r->layers[r->n_layers++];
+
+		kept->layer = strdup(given[i].layer);
+		kept->path = strdup(given[i].path);
+		kept->text = strdup(given[i].text);
+		if (!kept->layer || !kept->path || !kept->text)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+void reload_done(struct reload *r)
+{
+	free_layers(r);
+	policy_done(&r->source);
+	*r = (struct reload){ .n_layers = 0 };
+}
+
+static bool has_layer(const struct json_objects *texts, const char *layer)
+{
+	const struct schema_policy *items = texts->items;
+
+	for (size_t i = 0; i < texts->count; i++)
+		if (strcmp(items[i].layer, layer) == 0)
+			return true;
+	return false;
+}
+
+/* The texts of one layer, after those in ret. */
+static int take(const struct json_objects *from, const char *layer, struct json_objects *ret, struct error *e)
+{
+	const struct schema_policy *items = from->items;
+	struct schema_policy *to = ret->items;
+
+	for (size_t i = 0; i < from->count; i++) {
+		if (strcmp(items[i].layer, layer) != 0)
+			continue;
+		if (ret->count == LIMIT_POLICY_LAYERS)
+			return error_set(e, ERROR_LIMIT, E2BIG, "policies", NULL,
+					 "With those of the session there are more than %d policies.",
+					 LIMIT_POLICY_LAYERS);
+		to[ret->count++] = items[i];
+	}
+	return 0;
+}
+
+/* What the caller's command line said holds as long as the session. */
+static int choose(const struct reload *reload, const struct json_objects *sent, bool by_owner, struct json_objects *ret,
+		  struct error *e)
+{
+	const struct json_objects kept = { .items = (void *)reload->layers, .count = reload->n_layers };
+	const struct schema_policy *items = sent->items;
+	int r;
+
+	for (size_t i = 0; i < sent->count; i++)
+		if (strcmp(items[i].layer, "user") != 0 && strcmp(items[i].layer, "file") != 0)
+			return error_set(e, ERROR_INVALID, EINVAL, "policies", NULL,
+					 "PolicyReload takes the layers user and file.");
+	r = take(by_owner ? sent : &kept, "user", ret, e);
+	if (r == 0)
+		r = take(has_layer(sent, "file") ? sent : &kept, "file", ret, e);
+	if (r == 0)
+		r = take(&kept, "command-line", ret, e);
+	return r;
+}
+
+/* Written down first; the session's policy is the new one already. */
+static int send_rules(struct session *s, struct error *e)
+{
+	_cleanup_close_ int fd = -1;
+	int r = run_plan_seal_egress(&s->policy.egress, &fd, e);
+
+	if (r < 0)
+		return r;
+	r = audit_policy(s);
+	if (r < 0)
+		return error_set(e, ERROR_INTERNAL, -r, "audit log", "Make room on the disk of the audit log.",
+				 "The new policy could not be written to the audit log.");
+	r = session_link_rules(&s->link, fd, s->reload.generation + 1);
+	if (r < 0)
+		return error_set(e, ERROR_INTERNAL, -r, "reload", "Try again.",
+				 "The rules could not be sent to the session.");
+	return 0;
+}
+
+/* Puts the rules of new into the session; new holds its old ones then, and *ret_later says if anything else differs.
+ * On failure all is as before. */
+static int replace(struct session *s, struct policy *new, bool *ret_later, struct error *e)
+{
+	char before[65], rest[65], now[65];
+	int r;
+
+	policy_network_swap(&s->policy, new);
+	memcpy(before, s->digest, sizeof(before));
+	r = policy_digest(&s->policy, now);
+	if (r == 0)
+		r = policy_digest(new, rest);
+	if (r < 0) {
+		policy_network_swap(&s->policy, new);
+		return error_set(e, ERROR_INTERNAL, -r, "reload", NULL, "There is no memory left.");
+	}
+	memcpy(s->digest, now, sizeof(now));
+	*ret_later = strcmp(before, rest) != 0;
+	r = send_rules(s, e);
+	if (r < 0) {
+		policy_network_swap(&s->policy, new);
+		memcpy(s->digest, before, sizeof(before));
+		(void)audit_policy(s);
+	}
+	return r;
+}
+
+static int no_memory(struct error *e)
+{
+	return error_set(e, ERROR_INTERNAL, ENOMEM, "reload", NULL, "There is no memory left.");
+}
+
+int reload_begin(struct session *s, struct connection *c, const struct json_objects *texts, struct error *e)
+{
+	struct schema_policy items[LIMIT_POLICY_LAYERS];
+	struct json_objects chosen = { .items = items };
+	struct reload kept = { .n_layers = 0 };
+	struct policy new = { .arena = NULL };
+	bool later = false;
+	int r = choose(&s->reload, texts, c->uid == s->uid, &chosen, e);
+
+	if (r == 0)
+		r = policy_merge(s->control->config_fd, &chosen, &new, e);
+	if (r == 0 && reload_keep(&kept, &chosen) < 0)
+		r = no_memory(e);
+	if (r == 0)
+		r = replace(s, &new, &later, e);
+	if (r < 0) {
+		policy_done(&new);
+		reload_done(&kept);
+		return r;
+	}
+	free_layers(&s->reload);
+	memcpy(s->reload.layers, kept.layers, sizeof(kept.layers));
+	s->reload.n_layers = kept.n_layers;
+	/* Which holds the rules of before, and with them what still points into the texts that are freed here. */
+	policy_done(&s->reload.source);
+	s->reload.source = new;
+	s->reload.generation++;
+	s->reload.waits = true;
+	s->reload.later = later;
+	s->reload.connection = c->number;
+	connection_set_busy(c);
+	return 0;
+}
+
+/* NULL where it has gone meanwhile. */
+static struct connection *who_asked(struct session *s)
+{
+	struct connection *c;
+
+	s->reload.waits = false;
+	LIST_FOREACH (c, &s->control->connections, entry)
+		if (c->number == s->reload.connection && c->state == CONNECTION_BUSY)
+			return c;
+	return NULL;
+}
+
+int reload_answered(struct session *s, uint32_t generation, uint32_t closed)
+{
+	struct connection *c;
+	struct json_writer *w;
+
+	if (!s->reload.waits || generation != s->reload.generation)
+		return -EBADMSG;
+	c = who_asked(s);
+	if (!c)
+		return 0;
+	w = connection_reply_begin(c, false);
+	if (w) {
+		json_write_member_string(w, "session", s->id);
+		json_write_member_string(w, "digest", s->digest);
+		json_write_member_integer(w, "closed", closed);
+		json_write_member_bool(w, "later", s->reload.later);
+	}
+	connection_reply_end(c, w);
+	connection_call_done(c);
+	return 0;
+}
+
+void reload_abandoned(struct session *s)
+{
+	struct connection *c = s->reload.waits ? who_asked(s) : NULL;
+	struct error e = ERROR_INIT;
+
+	if (!c)
+		return;
+	error_set(&e, ERROR_REFUSED, ESRCH, "reload", NULL, "The session has ended.");
+	connection_reply_error(c, &e);
+	connection_call_done(c);
+}

@@ -1,0 +1,75 @@
+/* The rules have changed while connections are open: whatever they would not let through any more ends. */
+#include "daemon/session/gateway/connection.h"
+#include "daemon/session/gateway/refusal.h"
+
+/* The target, and the very addresses that are, or are about to be, dialled for it. */
+static void judge(const struct connection *c, struct egress_verdict *ret)
+{
+	struct egress_verdict address = { .allowed = true };
+
+	target_decide(&c->target, c->gateway->rules, ret);
+	if (!ret->allowed || c->target.is_literal)
+		return;
+	if (c->dial)
+		dial_judge(c->dial, &address);
+	else if (c->audit.family)
+		resolve_judge(c->gateway->rules, &c->target, c->audit.family, c->audit.address, &address);
+	if (!address.allowed)
+		*ret = address;
+}
+
+/* The client of the proxy port stays: its next request may be for another host. */
+static bool end_kept(struct connection *c)
+{
+	bool open = c->upstream.fd >= 0;
+
+	if (!open)
+		c->verdict.rule = EGRESS_NO_RULE;
+	audit_end(c, open ? c->verdict.reason : (uint32_t)EGRESS_ALLOWED);
+	connection_close_upstream(c);
+	return open;
+}
+
+/* True where something was ended. */
+static bool rejudge(struct connection *c)
+{
+	/* What was refused stays so, by a rule that has no number any more. */
+	if (!c->verdict.allowed || c->state == CONNECTION_REFUSED || c->state == CONNECTION_LINGER) {
+		c->verdict.rule = EGRESS_NO_RULE;
+		return false;
+	}
+	judge(c, &c->verdict);
+	if (c->verdict.allowed)
+		return false;
+	switch ((enum connection_state)c->state) {
+	case CONNECTION_PEEK:
+		/* Nothing is open yet; with its first bytes it is refused in its own protocol. */
+		return false;
+	case CONNECTION_DIAL:
+		if (refuse(c, c->verdict.reason))
+			connection_step(c);
+		return true;
+	case CONNECTION_REQUEST:
+		if (!c->bound)
+			return end_kept(c);
+		break;
+	default:
+		break;
+	}
+	audit_end(c, c->verdict.reason);
+	connection_close(c);
+	return true;
+}
+
+unsigned gateway_rules_changed(struct gateway *g)
+{
+	struct connection *c, *next;
+	unsigned n = 0;
+
+	for (c = TAILQ_FIRST(&g->connections); c; c = next) {
+		next = TAILQ_NEXT(c, link);
+		if (c->state != CONNECTION_CLOSED)
+			n += rejudge(c);
+	}
+	return n;
+}

@@ -1,0 +1,50 @@
+#include "daemon/session/network.h"
+
+#include <errno.h>
+
+int network_open(struct network *n, uv_loop_t *loop, const struct session_setup *setup, struct names *names,
+		 struct events *events, struct link *link, const int fds[LISTENER_COUNT])
+{
+	const struct gateway_listeners gateway = {
+		.proxy_v4 = fds[LISTENER_PROXY_V4],
+		.proxy_v6 = fds[LISTENER_PROXY_V6],
+		.capture_v4 = fds[LISTENER_CAPTURE_V4],
+		.capture_v6 = fds[LISTENER_CAPTURE_V6],
+	};
+	const struct dns_listeners dns = {
+		.udp = { fds[LISTENER_DNS_UDP_V4], fds[LISTENER_DNS_UDP_V6] },
+		.tcp = { fds[LISTENER_DNS_TCP_V4], fds[LISTENER_DNS_TCP_V6] },
+	};
+	int r;
+
+	if (n->gateway || n->dns)
+		return -EEXIST;
+	r = gateway_open(loop, setup->rules, names, events, link, &gateway, &n->gateway);
+	if (r == 0) {
+		gateway_introduce(n->gateway, setup->id, "isoctl run");
+		r = dns_open(loop, setup->rules, names, events, &dns, &n->dns);
+	}
+	if (r == 0)
+		r = nflog_open(loop, fds[LISTENER_NFLOG], events, &n->nflog);
+	return r;
+}
+
+void network_close(struct network *n)
+{
+	if (n->gateway)
+		gateway_close(n->gateway);
+	dns_close(n->dns);
+	nflog_close(n->nflog);
+	*n = (struct network){ .gateway = NULL };
+}
+
+unsigned network_set_rules(struct network *n, struct egress_rules *live, struct egress_rules *next)
+{
+	struct egress_rules old = *live;
+
+	if (n->dns)
+		dns_rules_change(n->dns);
+	*live = *next;
+	egress_rules_done(&old);
+	return n->gateway ? gateway_rules_changed(n->gateway) : 0;
+}

@@ -1,0 +1,29 @@
+#ifndef ISOD_SESSION_NETWORK_H
+#define ISOD_SESSION_NETWORK_H
+/* All that serves the session's network, under one set of rules. */
+#include <uv.h>
+
+#include "daemon/session/dns.h"
+#include "daemon/session/gateway.h"
+#include "daemon/session/nflog.h"
+#include "daemon/session/session.h"
+#include "daemon/wire/link_wire.h"
+
+/* All NULL before the listeners have come, and after network_close(). */
+struct network {
+	struct gateway *gateway;
+	struct dns *dns;
+	struct nflog *nflog;
+};
+
+/* setup, names, events and link must outlive it. 0, -EEXIST, or another -errno: the process ends soon, and descriptors
+ * that nobody has taken go with it. */
+int network_open(struct network *n, uv_loop_t *loop, const struct session_setup *setup, struct names *names,
+		 struct events *events, struct link *link, const int fds[LISTENER_COUNT]);
+/* The gateway goes first: it reports its connections, and uses link and names until its handles are closed. */
+void network_close(struct network *n);
+/* Puts next, which is taken, into the place of live, which all parts look at; also before network_open(). Returns how
+ * many connections were closed for it. */
+unsigned network_set_rules(struct network *n, struct egress_rules *live, struct egress_rules *next);
+
+#endif

@@ -1,0 +1,17 @@
+#include "policy/policy_network.h"
+
+#define SWAP(a, b)                                                                                                     \
+	do {                                                                                                           \
+		__typeof__(a) swapped = a;                                                                             \
+		a = b;                                                                                                 \
+		b = swapped;                                                                                           \
+	} while (0)
+
+void policy_network_swap(struct policy *a, struct policy *b)
+{
+	SWAP(a->allowed_domains, b->allowed_domains);
+	SWAP(a->denied_domains, b->denied_domains);
+	SWAP(a->hosts, b->hosts);
+	SWAP(a->n_hosts, b->n_hosts);
+	SWAP(a->egress, b->egress);
+}

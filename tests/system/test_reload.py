@@ -1,0 +1,188 @@
+"""Rules about hosts that change while a session runs: isoctl policy reload."""
+import json
+import os
+import pwd
+import socket
+import subprocess
+
+import pytest
+
+from conftest import USERS, write
+from waiting import wait_for
+
+PORT = 8177
+TUNNEL = '''import socket, sys
+s = socket.create_connection(('127.0.0.1', 61080))
+s.sendall(b'CONNECT %s.example:%s HTTP/1.1\\r\\n\\r\\n' % (sys.argv[1].encode(), sys.argv[2].encode()))
+s.recv(4096)
+s.sendall(sys.argv[1].encode())
+try:
+    s.recv(1)
+except ConnectionResetError:
+    pass
+print('closed', sys.argv[1])
+'''
+
+
+@pytest.fixture
+def user_policy(users):
+    """Writes the first user's own policy; removed afterwards."""
+    path = os.path.expanduser(f'~{USERS[0]}/.config/isod/policy.json')
+
+    def put(allow=(), deny=(), **more):
+        document = {'sandbox': {'network': {'allowedDomains': list(allow), 'deniedDomains': list(deny)}}, **more}
+        write(path, json.dumps(document), owner=pwd.getpwnam(USERS[0]))
+    yield put
+    if os.path.exists(path):
+        os.unlink(path)
+
+
+@pytest.fixture
+def session(isod):
+    """Starts a shell that takes commands from a pipe and answers each with a last line "end N"."""
+    started = []
+
+    class Session:
+        def __init__(self, *options):
+            self.process = isod.popen('run', *options, '--', 'sh', stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                      stderr=subprocess.DEVNULL)
+            started.append(self.process)
+            self.sh('true')
+            self.id = isod.last_session()['id']
+
+        def tell(self, script):
+            self.process.stdin.write(script.encode() + b'\n')
+            self.process.stdin.flush()
+
+        def line(self):
+            return self.process.stdout.readline().decode()
+
+        def sh(self, script):
+            self.tell(f'{script}; echo; echo end $?')
+            lines = []
+            while not lines or not lines[-1].startswith('end '):
+                lines.append(self.line())
+                assert lines[-1], lines
+            return ''.join(lines[:-1]).strip()
+
+        def curl(self, url, *options):
+            return self.sh(f'curl -sS --max-time 15 -o /dev/null -w "%{{http_code}}" {" ".join(options)} {url} 2>&1')
+
+        def events(self, name):
+            return [e for e in isod.audit(self.id) if e['event'] == name]
+
+        def reload(self, *options, **kw):
+            r = isod.ctl('policy', 'reload', '--json', *options, self.id, **kw)
+            assert r.rc == 0, r
+            return json.loads(r.out)
+
+    yield Session
+    for process in started:
+        process.stdin.close()
+        process.stdout.close()
+        process.wait(60)
+
+
+@pytest.mark.parametrize('way', ['proxy', 'capture'])
+def test_a_rule_more_opens(isod, web, user_policy, session, way):
+    user_policy()
+    s = session()
+    options = [] if way == 'proxy' else ['--noproxy', '"*"']
+    assert s.curl('http://ok.example/hello', *options)[-3:] != '200'
+    user_policy(['ok.example'])
+    assert s.reload() == {'session': s.id, 'digest': s.events('policy')[-1]['policy'], 'closed': 0, 'later': False}
+    assert s.curl('http://ok.example/hello', *options) == '200'
+    last = s.events('connection')[-1]
+    assert (last['verdict'], last['rule'], last['from']) == ('allow', 'ok.example', 'user'), last
+    shown = json.loads(isod.ctl('show', '--json', s.id).out)
+    assert 'ok.example' in json.dumps(shown['policy']['sandbox']['network']['allowedDomains'])
+
+
+def test_a_rule_less_closes_a_tunnel(isod, user_policy, session, project):
+    """One that is open, at once; one to another host stays. The event has the reason of the new rules."""
+    user_policy(['ok.example:%d' % PORT, 'two.example:%d' % PORT])
+    program = os.path.join(project, 'tunnel.py')
+    write(program, TUNNEL)
+    s = session()
+    with socket.create_server(('127.0.0.77', PORT)) as server:
+        server.settimeout(60)
+        tunnels = {}
+        for host in ('ok', 'two'):
+            s.tell(f'python3 -u {program} {host} {PORT} &')
+            tunnels[host] = server.accept()[0]
+            tunnels[host].settimeout(60)
+            assert tunnels[host].recv(16) == host.encode()
+        user_policy(['two.example:%d' % PORT], ['ok.example'])
+        assert s.reload()['closed'] == 1
+        try:
+            assert tunnels['ok'].recv(1) == b''
+        except ConnectionResetError:
+            pass
+        assert s.line() == 'closed ok\n'
+        event = wait_for(lambda: s.events('connection'), 'the event of the closed one')
+        assert [(e['verdict'], e['name'], e['reason'], e['rule'], e['bytesUp']) for e in event] == \
+            [('deny', 'ok.example', 'denied', 'ok.example', 2)], event
+        tunnels['two'].sendall(b'x')
+        assert s.line() == 'closed two\n'
+        for c in tunnels.values():
+            c.close()
+    last = wait_for(lambda: s.events('connection')[1:], 'the event of the kept one')[-1]
+    assert (last['verdict'], last['name'], last['rule']) == ('allow', 'two.example', 'two.example:%d' % PORT), last
+    assert s.curl(f'http://ok.example:{PORT}/') == '403'
+
+
+def test_what_the_command_line_said_stays(isod, web, user_policy, session):
+    user_policy(['two.example'])
+    s = session('--allow-domain', 'ok.example')
+    user_policy()
+    assert s.reload()['closed'] == 0
+    assert (s.curl('http://ok.example/hello'), s.curl('http://two.example/hello')) == ('200', '403')
+
+
+def test_the_administrator_is_asked_again(isod, web, user_policy, session):
+    from conftest import PINS
+    user_policy()
+    s = session('--allow-domain', 'ok.example')
+    assert s.curl('http://ok.example/hello') == '200'
+    isod.policy({'hosts': PINS, 'sandbox': {'network': {'deniedDomains': ['ok.example']}}})
+    s.reload(user='root')
+    assert s.curl('http://ok.example/hello') == '403'
+    last = s.events('connection')[-1]
+    assert (last['reason'], last['from']) == ('denied', 'administrator'), last
+
+
+def test_what_is_not_about_hosts_comes_later(isod, user_policy, session):
+    user_policy()
+    s = session()
+    user_policy(limits={'pids': 77})
+    answer = s.reload()
+    assert answer['later'] is True, answer
+    shown = json.loads(isod.ctl('show', '--json', s.id).out)
+    assert shown['policy']['limits']['pids']['value'] != 77
+    text = isod.ctl('policy', 'reload', s.id).text
+    assert 'next session' in text, text
+
+
+def test_all_of_the_callers(isod, web, user_policy, session):
+    user_policy()
+    both = [session(), session()]
+    user_policy(['ok.example'])
+    r = isod.ctl('policy', 'reload')
+    assert r.rc == 0 and all(s.id in r.text for s in both), r
+    assert [s.curl('http://ok.example/hello') for s in both] == ['200', '200']
+
+
+def test_who_may_not(isod, user_policy, session):
+    """Another user's session does not exist; a policy that cannot be read, or a session that has ended, changes nothing."""
+    user_policy()
+    s = session()
+    r = isod.ctl('policy', 'reload', s.id, user=USERS[1])
+    assert r.rc == 1 and 'policy' not in [e['event'] for e in isod.audit(s.id)], r
+    user_policy(['not a host'])
+    r = isod.ctl('policy', 'reload', s.id)
+    assert r.rc == 1 and 'allowedDomains' in r.errors and not s.events('policy'), r
+    user_policy()
+    s.process.stdin.close()
+    s.process.wait(60)
+    r = isod.ctl('policy', 'reload', s.id)
+    assert r.rc == 1 and 'ended' in r.errors, r
