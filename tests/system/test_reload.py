@@ -1,4 +1,5 @@
 """Rules about hosts that change while a session runs: isoctl policy reload."""
+import contextlib
 import json
 import os
 import pwd
@@ -11,6 +12,15 @@ from conftest import USERS, write
 from waiting import wait_for
 
 PORT = 8177
+KEPT = '''import http.client, sys
+c = http.client.HTTPConnection('127.0.0.1', 61080)
+for path in ('first', 'second'):
+    c.request('GET', 'http://ok.example:%s/%s' % (sys.argv[1], path))
+    r = c.getresponse()
+    r.read()
+    print(r.status)
+    sys.stdin.readline() if path == 'first' else None
+'''
 TUNNEL = '''import socket, sys
 s = socket.create_connection(('127.0.0.1', 61080))
 s.sendall(b'CONNECT %s.example:%s HTTP/1.1\\r\\n\\r\\n' % (sys.argv[1].encode(), sys.argv[2].encode()))
@@ -129,6 +139,88 @@ def test_a_rule_less_closes_a_tunnel(isod, user_policy, session, project):
     last = wait_for(lambda: s.events('connection')[1:], 'the event of the kept one')[-1]
     assert (last['verdict'], last['name'], last['rule']) == ('allow', 'two.example', 'two.example:%d' % PORT), last
     assert s.curl(f'http://ok.example:{PORT}/') == '403'
+
+
+def test_a_kept_connection_to_a_server_is_dropped(isod, user_policy, session, project):
+    """The proxy's client stays; the server that was asked before sees its connection close, and the next request 403."""
+    user_policy([f'ok.example:{PORT}'])
+    program = os.path.join(project, 'kept.py')
+    write(program, KEPT)
+    s = session()
+    with socket.create_server(('127.0.0.77', PORT)) as server:
+        server.settimeout(60)
+        s.tell(f'mkfifo go; python3 -u {program} {PORT} <go & exec 9>go')
+        c = server.accept()[0]
+        c.settimeout(60)
+        assert c.recv(4096).startswith(b'GET /first ')
+        c.sendall(b'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi')
+        assert s.line() == '200\n'
+        user_policy()
+        assert s.reload()['closed'] == 1
+        assert c.recv(1) == b''
+        c.close()
+        s.tell('echo >&9')
+        assert s.line() == '403\n'
+    assert [(e['verdict'], e['reason']) for e in s.events('connection')][0] == ('deny', 'not-listed')
+    s.sh('rm go')
+
+
+def test_a_dial_is_given_up(isod, user_policy, session):
+    """A server whose queue is full does not answer; the client that waits for it is refused."""
+    user_policy([f'ok.example:{PORT}'])
+    s = session()
+    with socket.socket() as server, contextlib.ExitStack() as stack:
+        server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        server.bind(('127.0.0.77', PORT))
+        server.listen(0)
+        for _ in range(4):
+            filler = stack.enter_context(socket.socket())
+            filler.setblocking(False)
+            filler.connect_ex(('127.0.0.77', PORT))
+        s.tell(f'curl -sS -m 60 -o /dev/null -w "%{{http_code}}\\n" http://ok.example:{PORT}/')
+        # Its SYN waits in the kernel beside ours.
+        dials = f'dst 127.0.0.77 and dport = {PORT}'
+        wait_for(lambda: len(subprocess.run(['ss', '-Hnt', 'state', 'syn-sent', dials], capture_output=True, text=True,
+                                            check=True).stdout.splitlines()) > 3, 'the gateway dials')
+        user_policy([], ['ok.example'])
+        assert s.reload()['closed'] == 1
+        assert s.line() == '403\n'
+    assert s.events('connection')[-1]['reason'] == 'denied'
+
+
+def test_a_denied_address_closes_too(isod, user_policy, session, project):
+    """The name is still allowed; the address that it leads to is denied now."""
+    user_policy([f'ok.example:{PORT}'])
+    program = os.path.join(project, 'tunnel.py')
+    write(program, TUNNEL)
+    s = session()
+    with socket.create_server(('127.0.0.77', PORT)) as server:
+        server.settimeout(60)
+        s.tell(f'python3 -u {program} ok {PORT} &')
+        c = server.accept()[0]
+        c.settimeout(60)
+        assert c.recv(16) == b'ok'
+        user_policy([f'ok.example:{PORT}'], ['127.0.0.64/26'])
+        assert s.reload()['closed'] == 1
+        assert s.line() == 'closed ok\n'
+        c.close()
+    event = s.events('connection')[-1]
+    assert (event['verdict'], event['rule']) == ('deny', '127.0.0.64/26'), event
+
+
+def test_many_times(isod, web, user_policy, session):
+    """Texts of rules that were replaced are in use nowhere: each event and `show` name those of now."""
+    user_policy()
+    s = session('--allow-domain', 'two.example')
+    for i in range(12):
+        host = 'ok.example' if i % 2 == 0 else 'sub.ok.example'
+        user_policy([host] * (1 + i), [f'n{i}.example'])
+        s.reload()
+        assert s.curl(f'http://{host}/hello') == '200'
+        assert s.curl(f'http://n{i}.example/') == '403'
+        assert [e['rule'] for e in s.events('connection')[-2:]] == [host, f'n{i}.example']
+        network = json.loads(isod.ctl('show', '--json', s.id).out)['policy']['sandbox']['network']
+        assert [r['value'] for r in network['allowedDomains']] == [host] * (1 + i) + ['two.example'], network
 
 
 def test_what_the_command_line_said_stays(isod, web, user_policy, session):
