@@ -210,13 +210,14 @@ static int hold(struct launch *l, const struct plan_mount *m, const char *path, 
 }
 
 /* What the plan has mounted below it stays on top. */
-static int mount_match(struct launch *l, const struct plan_mount *m, const struct launch_match *match, struct error *e)
+static int mount_match(struct launch *l, const struct plan_mount *m, struct launch_match *match, struct error *e)
 {
 	struct launch_deeper deeper;
 	int r = launch_protect_lift(l, match->path, &deeper, e);
 
 	if (r == 0)
 		r = attach_at(l, match->path, match->tree.fd, match->tree.is_dir, e);
+	match->tree.attached = r == 0;
 	if (r == 0)
 		r = launch_protect_put_back(l, &deeper, e);
 	if (r == 0)
@@ -225,7 +226,8 @@ static int mount_match(struct launch *l, const struct plan_mount *m, const struc
 	return r;
 }
 
-/* In the order of their paths: parents first. One that the host removes after it was found counts as not found. */
+/* In the order of their paths: parents first. One that the host removes after it was found counts as not found; but not
+ * once it is mounted, for then what lies deeper, covers among it, is to be back on top or nothing starts. */
 static int mount_matches(struct launch *l, const struct plan_mount *m, struct launch_tree *t, struct error *e)
 {
 	for (size_t i = 0; i < l->n_matches; i++) {
@@ -236,13 +238,12 @@ static int mount_matches(struct launch *l, const struct plan_mount *m, struct la
 		if (&l->plan.mounts[match->mount] != m)
 			continue;
 		r = mount_match(l, m, match, &why);
-		match->tree.absent = r < 0 && has_vanished(match->tree.fd, match->path);
+		match->tree.absent = r < 0 && !match->tree.attached && has_vanished(match->tree.fd, match->path);
 		if (r < 0 && !match->tree.absent) {
 			*e = why;
 			return r;
 		}
 		match->tree.fd = fd_close(match->tree.fd);
-		match->tree.attached = r == 0;
 	}
 	return 0;
 }
