@@ -21,11 +21,17 @@ static int make_listener(void)
 {
 	const struct sockaddr_un address = { .sun_family = AF_UNIX, .sun_path = PLAN_SSH_SOCKET };
 	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	mode_t mask;
+	int r;
 
-	if (fd < 0 || bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
+	if (fd < 0)
 		return -errno;
-	if (chmod(PLAN_SSH_SOCKET, 0666) < 0 || listen(fd, BACKLOG) < 0)
-		return -errno;
+	/* 0666 from the first moment: nothing that is called so later is changed as root. */
+	mask = umask(0111);
+	r = bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0 ? -errno : 0;
+	umask(mask);
+	if (r < 0 || listen(fd, BACKLOG) < 0)
+		return r < 0 ? r : -errno;
 	return take_fd(&fd);
 }
 
