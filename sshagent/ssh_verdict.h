@@ -30,7 +30,7 @@ const char *ssh_reason_name(uint32_t reason);
 enum ssh_bound_state { SSH_UNBOUND, SSH_BOUND_TO_HOST, SSH_BOUND_ELSEWHERE, SSH_BOUND_FORWARDED };
 
 struct ssh_bound {
-	enum ssh_bound_state state; /* the last two are for good: nothing is signed on such a connection */
+	enum ssh_bound_state state; /* the last two are for good: no login; after the last nothing */
 	const char *host;           /* of the rules */
 	struct ssh_span host_key;   /* in the rules */
 	uint8_t session_id[SSH_SESSION_ID_MAX];

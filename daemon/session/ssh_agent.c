@@ -165,6 +165,9 @@ void ssh_agent_forget(struct ssh_agent *a, struct ssh_client *c)
 
 bool ssh_agent_names(const struct ssh_agent *a, const char *fingerprint)
 {
+	/* No key, or no memory for its fingerprint. */
+	if (fingerprint[0] == '\0')
+		return false;
 	if (ssh_rules_name_key(a->rules, fingerprint, (struct ssh_span){ NULL, 0 }))
 		return true;
 	for (uint32_t i = 0; i < a->n_learnt; i++)
