@@ -26,7 +26,7 @@ static int connect_agent(void)
 
 	if (!path || !*path || strlen(path) >= sizeof(address.sun_path))
 		return -1;
-	strcpy(address.sun_path, path);
+	memcpy(address.sun_path, path, strlen(path));
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
 		return -1;
@@ -81,38 +81,44 @@ static int collect(const char *text, const char *name, enum ssh_known wanted, co
 	return 0;
 }
 
-int run_ssh_host_keys(const char *path, const char *host, struct buffer *ret)
+int run_ssh_host_keys(const char *const *paths, size_t n, const char *host, struct buffer *ret)
 {
 	_cleanup_buffer_ struct buffer revoked = BUFFER_INIT(KNOWN_HOSTS_MAX);
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	_cleanup_free_ char *text = NULL;
 	char name[300];
-	size_t len;
-	int r;
+	int r = 0;
 
-	if (fd < 0 || fd_read_file(fd, KNOWN_HOSTS_MAX, &text, &len) < 0 ||
-	    !ssh_known_hosts_name(host, name, sizeof(name)))
+	if (!ssh_known_hosts_name(host, name, sizeof(name)))
 		return 0;
-	r = collect(text, name, SSH_KNOWN_REVOKED, NULL, &revoked);
-	return r < 0 ? r : collect(text, name, SSH_KNOWN_KEY, &revoked, ret);
+	/* First what is revoked, in whatever file. */
+	for (size_t i = 0; r == 0 && i < 2 * n; i++) {
+		_cleanup_close_ int fd = open(paths[i % n], O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+		_cleanup_free_ char *text = NULL;
+		size_t len;
+
+		if (fd < 0 || fd_read_file(fd, KNOWN_HOSTS_MAX, &text, &len) < 0)
+			continue;
+		r = i < n ? collect(text, name, SSH_KNOWN_REVOKED, NULL, &revoked)
+			  : collect(text, name, SSH_KNOWN_KEY, &revoked, ret);
+	}
+	return r;
 }
 
 static int keys_of(const char *host, struct buffer *ret)
 {
-	static const char *const own[] = { ".ssh/known_hosts", ".ssh/known_hosts2" };
-	static const char *const machine[] = { "/etc/ssh/ssh_known_hosts", "/etc/ssh/ssh_known_hosts2" };
-	int r = 0;
+	_cleanup_free_ char *first = NULL, *second = NULL;
+	const char *paths[] = { NULL, NULL, "/etc/ssh/ssh_known_hosts", "/etc/ssh/ssh_known_hosts2" };
 
-	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(own); i++) {
-		_cleanup_free_ char *path = NULL;
-
-		if (asprintf(&path, "%s/%s", policy_texts_home(), own[i]) < 0)
-			return -ENOMEM;
-		r = run_ssh_host_keys(path, host, ret);
+	if (asprintf(&first, "%s/.ssh/known_hosts", policy_texts_home()) < 0) {
+		first = NULL;
+		return -ENOMEM;
 	}
-	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(machine); i++)
-		r = run_ssh_host_keys(machine[i], host, ret);
-	return r;
+	if (asprintf(&second, "%s2", first) < 0) {
+		second = NULL;
+		return -ENOMEM;
+	}
+	paths[0] = first;
+	paths[1] = second;
+	return run_ssh_host_keys(paths, ARRAY_SIZE(paths), host, ret);
 }
 
 static bool is_first(const struct policy_list *list, size_t i)

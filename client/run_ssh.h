@@ -9,8 +9,8 @@
  */
 int run_ssh_prepare(struct policy_texts *t, const struct policy *merged, int *ret_fd, struct error *e);
 
-/* One file of the form of known_hosts. Appends to *ret the keys of a host that it has and that are not revoked in it,
- * one "TYPE BASE64" a line. No file: nothing. 0 or -ENOMEM. */
-int run_ssh_host_keys(const char *path, const char *host, struct buffer *ret);
+/* Files of the form of known_hosts, n > 0. Appends to *ret the keys of a host that they have and that none of them
+ * revokes, one "TYPE BASE64" a line. No file: nothing. 0 or -ENOMEM. */
+int run_ssh_host_keys(const char *const *paths, size_t n, const char *host, struct buffer *ret);
 
 #endif

@@ -16,18 +16,33 @@
 #define B "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIA1uNuGO8TurxPXhFGCEZ9sD4bkjFYnVsPNSFLZCX8DF"
 #define HASHED "|1|vW2f9R4bRBF67DlTBvOtygMxLwc=|jZnfuawNkFlHzrMUY2c51D0qy0A=" /* git.example.com */
 
-static void check(const char *text, const char *host, const char *wanted)
+/* Two files; a text of NULL: there is none. */
+static void check_both(const char *one, const char *two, const char *host, const char *wanted)
 {
 	_cleanup_buffer_ struct buffer got = BUFFER_INIT(1 << 16);
-	char path[] = "/tmp/isod-known-hosts-XXXXXX";
-	_cleanup_close_ int fd = mkstemp(path);
+	const char *const texts[] = { one, two };
+	char names[2][32] = { "/tmp/isod-known-hosts-XXXXXX", "/tmp/isod-known-hosts-XXXXXX" };
+	const char *const paths[] = { names[0], names[1] };
 
-	assert_true(fd >= 0);
-	assert_int_equal(fd_write_full(fd, text, strlen(text)), 0);
-	assert_int_equal(run_ssh_host_keys(path, host, &got), 0);
-	unlink(path);
+	for (size_t i = 0; i < 2; i++) {
+		_cleanup_close_ int fd = mkstemp(names[i]);
+
+		assert_true(fd >= 0);
+		if (texts[i])
+			assert_int_equal(fd_write_full(fd, texts[i], strlen(texts[i])), 0);
+		else
+			unlink(names[i]);
+	}
+	assert_int_equal(run_ssh_host_keys(paths, 2, host, &got), 0);
+	unlink(names[0]);
+	unlink(names[1]);
 	if (got.len != strlen(wanted) || (got.len > 0 && memcmp(got.data, wanted, got.len) != 0))
-		fail_msg("%s: %.*s", text, (int)got.len, got.data);
+		fail_msg("%s, %s: %.*s", one, two ? two : "-", (int)got.len, got.data);
+}
+
+static void check(const char *text, const char *host, const char *wanted)
+{
+	check_both(text, NULL, host, wanted);
 }
 
 static void host_keys(void **state)
@@ -47,14 +62,17 @@ static void revoked_keys_do_not_count(void **state)
 	check("git.example.com " A "\ngit.example.com " B "\n@revoked * " A "\n", "git.example.com", B "\n");
 	check("@revoked git.example.com " A "\ngit.example.com " A " x\n", "git.example.com", "");
 	check("@revoked other.example.com " A "\ngit.example.com " A "\n", "git.example.com", A "\n");
+	/* Whichever of the files says so. */
+	check_both("git.example.com " A "\ngit.example.com " B "\n", "@revoked * " A "\n", "git.example.com", B "\n");
+	check_both("@revoked * " A "\n", "git.example.com " A "\ngit.example.com " B "\n", "git.example.com", B "\n");
 }
 
 static void no_file(void **state)
 {
 	_cleanup_buffer_ struct buffer got = BUFFER_INIT(1 << 16);
 
-	assert_int_equal(run_ssh_host_keys("/nonexistent", "git.example.com", &got), 0);
-	assert_int_equal(run_ssh_host_keys("/", "git.example.com", &got), 0);
+	assert_int_equal(run_ssh_host_keys((const char *const[]){ "/nonexistent", "/" }, 2, "git.example.com", &got),
+			 0);
 	assert_int_equal(got.len, 0);
 }
 
