@@ -28,7 +28,7 @@ int agent_check(int fd, uid_t uid, struct error *e)
 	if (!is_stream(fd) || getpeername(fd, (struct sockaddr *)&other, &other_len) < 0)
 		return error_set(e, ERROR_REFUSED, EPERM, "ssh-agent", remedy,
 				 "What was given as the ssh-agent is no connected stream socket.");
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0 || peer.uid != uid)
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0 || (uid != 0 && peer.uid != uid))
 		return error_set(e, ERROR_REFUSED, EPERM, "ssh-agent", remedy,
 				 "The ssh-agent is not one of the same user.");
 	return 0;

@@ -6,7 +6,8 @@
 
 /*
  * What a client gives as its ssh-agent: a connected stream socket of this machine, whose other end is a process of the
- * same user. isod opens no path for it, so nobody is lent what they could not connect to themselves. 0 or -EPERM.
+ * same user; root's may be anybody's. isod opens no path for it, so nobody is lent what they could not connect to
+ * themselves. 0 or -EPERM.
  */
 int agent_check(int fd, uid_t uid, struct error *e);
 

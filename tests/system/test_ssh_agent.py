@@ -335,6 +335,22 @@ assert ask(b"\x0b")[0] == 12
     assert len(lines) < 100 and sum(e.get('count', 1) for e in lines if e.get('type') == 0x13) == 20000, lines[:20]
 
 
+def test_ever_new_requests_are_bounded_in_the_log(isod, agent, keys, project):
+    """No two in a row are alike, so none stand together: some hundred lines, and the number of the others."""
+    options = lend(isod, project, 'p', keys=['lent@test'], gitSignatures=True)
+    r = raw(isod, project, options, agent, keys, r'''
+c = socket.socket(socket.AF_UNIX); c.connect(os.environ["SSH_AUTH_SOCK"])
+for i in range(30):
+    c.sendall((s(b"\x13") + s(b"\x14")) * 100)
+    assert c.recv(1000, socket.MSG_WAITALL) == s(b"\x05") * 200
+''')
+    assert r.rc == 0, r
+    events = isod.audit(isod.last_session()['id'])
+    told = [e for e in events if e['event'] == 'ssh-agent']
+    lost = sum(e['count'] for e in events if e['event'] == 'events.lost')
+    assert 100 < len(told) < 1000 and sum(e.get('count', 1) for e in told) + lost == 6000, (len(told), lost)
+
+
 def test_an_agent_that_goes(isod, agent, keys, project):
     options = lend(isod, project, 'p', keys=['lent@test'], gitSignatures=True)
     p = isod.popen('run', *options, '--', 'sh', '-c', 'ssh-add -l; read x; ssh-add -l; echo rc=$?; echo alive', cwd=project,
@@ -375,3 +391,35 @@ def test_without_an_agent(isod, keys, project):
     options = lend(isod, project, 'p', keys=['lent@test'], gitSignatures=True)
     r = isod.sh('echo "[$SSH_AUTH_SOCK]"', cwd=project, options=options)
     assert r.rc == 0 and r.text == '[]\n' and 'SSH_AUTH_SOCK leads to none' in r.errors, r
+
+
+def program(pid):
+    try:
+        return os.readlink(f'/proc/{pid}/exe')
+    except FileNotFoundError:  # it has ended
+        return ''
+
+
+def held(isod):
+    return {pid: len(os.listdir(f'/proc/{pid}/fd')) for pid in (isod.process.pid, *isod.helpers())}
+
+
+def test_nothing_is_left(isod, agent, keys, project):
+    """Descriptors of sessions that end, that are refused, and whose filter is killed."""
+    options = lend(isod, project, 'p', keys=['lent@test'], gitSignatures=True)
+    kept = {'SSH_AUTH_SOCK': agent}
+    assert isod.sh('ssh-add -l', cwd=project, options=options, env=kept).rc == 0
+    wait_for(lambda: len(isod.helpers()) == 1 and not isod.sessions(user='root'), 'only isod-control is left')
+    before = held(isod)
+    for _ in range(5):
+        assert isod.sh('ssh-add -l', cwd=project, options=options, env=kept).rc == 0
+        assert isod.run('/nonexistent', cwd=project, options=options, env=kept).rc == 127
+        p = isod.popen('run', *options, '--', 'sh', '-c', 'ssh-add -l; cat', cwd=project, env=kept, stdin=subprocess.PIPE,
+                       stdout=subprocess.PIPE)
+        assert b'lent@test' in p.stdout.readline()
+        os.kill(next(pid for pid in isod.helpers() if program(pid).endswith('/isod-session-ssh')), 9)
+        p.communicate(timeout=60)
+        assert p.returncode == 125, p.returncode
+    wait_for(lambda: len(isod.helpers()) == 1 and not isod.sessions(user='root'), 'only isod-control is left')
+    # what the first one left for a moment counts as before; fifteen leaks would be more
+    wait_for(lambda: all(n <= before[pid] for pid, n in held(isod).items()), 'nothing is left', 10)
