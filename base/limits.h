@@ -53,6 +53,8 @@
 #define LIMIT_POLICY_LAYERS 16
 /* What one call may bring in policies altogether: 6,000 rules of 40 bytes. Reading them holds all clients up. */
 #define LIMIT_POLICY_CALL (256U << 10)
+/* Hosts that were granted to one running session: more belong into a policy. */
+#define LIMIT_GRANTS 64
 
 /* Linux allows 65536 supplementary groups; directories of large companies reach a few hundred. */
 #define LIMIT_GROUPS 4096

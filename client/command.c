@@ -15,6 +15,8 @@ const struct command *const commands[] = {
 	&command_show,
 	&command_log,
 	&command_kill,
+	&command_grant,
+	&command_revoke,
 	&command_policy_show,
 	&command_policy_check,
 	&command_policy_test,

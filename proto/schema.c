@@ -10,6 +10,9 @@
 #define SESSION_NAME_MAX 64
 #define NAMED_MAX 4096
 #define SIGNAL_MAX 64
+/* A rule about hosts. */
+#define HOST_RULE_MAX 512
+#define GRANT_SECONDS_MAX (366 * 24 * 3600)
 
 #define SCHEMA(table, type_name, type)                                                                                 \
 	{                                                                                                              \
@@ -124,6 +127,19 @@ static const struct json_field policy_reload_fields[] = {
 const struct json_schema schema_policy_reload =
 	SCHEMA(policy_reload_fields, "PolicyReload", struct policy_reload_parameters);
 
+static const struct json_field grant_fields[] = {
+	SESSION(struct grant_parameters),
+	{ "host", JSON_FIELD_STRING, offsetof(struct grant_parameters, host), .required = true, .max = HOST_RULE_MAX },
+	{ "seconds", JSON_FIELD_INTEGER, offsetof(struct grant_parameters, seconds), .max = GRANT_SECONDS_MAX },
+};
+const struct json_schema schema_grant = SCHEMA(grant_fields, "Grant", struct grant_parameters);
+
+static const struct json_field revoke_fields[] = {
+	SESSION(struct revoke_parameters),
+	{ "host", JSON_FIELD_STRING, offsetof(struct revoke_parameters, host), .required = true, .max = HOST_RULE_MAX },
+};
+const struct json_schema schema_revoke = SCHEMA(revoke_fields, "Revoke", struct revoke_parameters);
+
 static const struct json_field get_interface_description_fields[] = {
 	{ "interface", JSON_FIELD_STRING, offsetof(struct get_interface_description_parameters, interface),
 	  .required = true },
@@ -145,6 +161,8 @@ const struct schema_method schema_methods[] = {
 	{ "org.isod.PolicyShow", &schema_policy_show },
 	{ "org.isod.PolicyTest", &schema_policy_test },
 	{ "org.isod.PolicyReload", &schema_policy_reload },
+	{ "org.isod.Grant", &schema_grant },
+	{ "org.isod.Revoke", &schema_revoke },
 	{ "org.isod.Status", &schema_none },
 	{ "org.varlink.service.GetInfo", &schema_none },
 	{ "org.varlink.service.GetInterfaceDescription", &schema_get_interface_description },

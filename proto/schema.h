@@ -84,6 +84,17 @@ struct policy_reload_parameters {
 	struct json_objects policies; /* struct schema_policy */
 };
 
+struct grant_parameters {
+	const char *session;
+	const char *host;
+	int64_t seconds; /* 0 where absent */
+};
+
+struct revoke_parameters {
+	const char *session;
+	const char *host;
+};
+
 struct policy_test_parameters {
 	struct json_objects policies; /* struct schema_policy */
 	const char *cwd;              /* bytes */
@@ -107,6 +118,8 @@ extern const struct json_schema schema_discard;
 extern const struct json_schema schema_policy_show;
 extern const struct json_schema schema_policy_test;
 extern const struct json_schema schema_policy_reload;
+extern const struct json_schema schema_grant;
+extern const struct json_schema schema_revoke;
 extern const struct json_schema schema_get_interface_description;
 /* Methods without parameters: .size is 1, the struct holds nothing. */
 extern const struct json_schema schema_none;

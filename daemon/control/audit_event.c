@@ -159,6 +159,19 @@ int audit_policy(struct session *s)
 	return end(s, w, &line);
 }
 
+void audit_grant(struct session *s, const char *event, const char *host, uint64_t seconds)
+{
+	_cleanup_buffer_ struct buffer line = BUFFER_INIT(LINE_MAX_BYTES);
+	struct json_writer *w = begin(s, &line, event);
+
+	if (!w)
+		return;
+	json_write_member_string(w, "rule", host);
+	if (seconds > 0)
+		json_write_member_integer(w, "seconds", (int64_t)seconds);
+	end(s, w, &line);
+}
+
 static void write_error(struct json_writer *w, const struct error *e)
 {
 	json_write_member_string(w, "error", error_code_name(e->code));

@@ -34,6 +34,8 @@ static const struct method {
 	{ "org.isod.PolicyShow", &schema_policy_show, 0, method_policy_show },
 	{ "org.isod.PolicyTest", &schema_policy_test, 0, method_policy_test },
 	{ "org.isod.PolicyReload", &schema_policy_reload, METHOD_LATER, method_policy_reload },
+	{ "org.isod.Grant", &schema_grant, METHOD_LATER, method_grant },
+	{ "org.isod.Revoke", &schema_revoke, METHOD_LATER, method_revoke },
 	{ "org.isod.Status", &schema_none, 0, method_status },
 };
 

@@ -36,6 +36,8 @@ int method_discard(struct connection *c, const struct call *call, const void *pa
 int method_kill(struct connection *c, const struct call *call, const void *parameters, struct error *e);
 int method_policy_show(struct connection *c, const struct call *call, const void *parameters, struct error *e);
 int method_policy_reload(struct connection *c, const struct call *call, const void *parameters, struct error *e);
+int method_grant(struct connection *c, const struct call *call, const void *parameters, struct error *e);
+int method_revoke(struct connection *c, const struct call *call, const void *parameters, struct error *e);
 int method_policy_test(struct connection *c, const struct call *call, const void *parameters, struct error *e);
 int method_status(struct connection *c, const struct call *call, const void *parameters, struct error *e);
 

@@ -9,17 +9,7 @@
 int method_policy_reload(struct connection *c, const struct call *call, const void *parameters, struct error *e)
 {
 	const struct policy_reload_parameters *p = parameters;
-	struct session *s = registry_find(&c->control->registry, c->uid, p->session, e);
+	struct session *s = reload_find(c, p->session, e);
 
-	if (!s)
-		return -ENOENT;
-	if (s->state == SESSION_ENDED)
-		return error_set(e, ERROR_REFUSED, ESRCH, "session", NULL, "The session has ended.");
-	if (s->state == SESSION_STARTING)
-		return error_set(e, ERROR_REFUSED, EAGAIN, "session", "Try again once it runs.",
-				 "The session is only starting.");
-	if (s->reload.waits)
-		return error_set(e, ERROR_REFUSED, EBUSY, "session", "Try again.",
-				 "Its rules are being replaced by another call.");
-	return reload_begin(s, c, &p->policies, e);
+	return s ? reload_apply(s, &p->policies, c, e) : -ESRCH;
 }

@@ -147,19 +147,50 @@ static int no_memory(struct error *e)
 	return error_set(e, ERROR_INTERNAL, ENOMEM, "reload", NULL, "There is no memory left.");
 }
 
-int reload_begin(struct session *s, struct connection *c, const struct json_objects *texts, struct error *e)
+/* Keeps what was chosen of the texts, and puts the grants behind it. */
+static int complete(struct session *s, struct json_objects *chosen, struct reload *kept, struct buffer *grants,
+		    struct error *e)
 {
+	struct schema_policy *items = chosen->items;
+
+	if (reload_keep(kept, chosen) < 0 || grants_write(&s->grants, grants) < 0 || buffer_append(grants, "", 1) < 0)
+		return no_memory(e);
+	if (s->grants.count == 0)
+		return 0;
+	if (chosen->count == LIMIT_POLICY_LAYERS)
+		return error_set(e, ERROR_LIMIT, E2BIG, "policies", NULL,
+				 "The session has %d policies, which leaves no room for grants.", LIMIT_POLICY_LAYERS);
+	items[chosen->count++] =
+		(struct schema_policy){ .layer = "command-line", .path = "grant", .text = grants->data };
+	return 0;
+}
+
+static void take_over(struct session *s, struct reload *kept, const struct policy *old)
+{
+	free_layers(&s->reload);
+	memcpy(s->reload.layers, kept->layers, sizeof(kept->layers));
+	s->reload.n_layers = kept->n_layers;
+	/* Which holds the rules of before, and with them what still points into the texts that are freed here. */
+	policy_done(&s->reload.source);
+	s->reload.source = *old;
+	s->reload.generation++;
+}
+
+int reload_apply(struct session *s, const struct json_objects *texts, struct connection *c, struct error *e)
+{
+	static const struct json_objects none = { .items = NULL };
+	_cleanup_buffer_ struct buffer grants = BUFFER_INIT(LIMIT_POLICY_FILE);
 	struct schema_policy items[LIMIT_POLICY_LAYERS];
 	struct json_objects chosen = { .items = items };
 	struct reload kept = { .n_layers = 0 };
 	struct policy new = { .arena = NULL };
 	bool later = false;
-	int r = choose(&s->reload, texts, c->uid == s->uid, &chosen, e);
+	int r = choose(&s->reload, texts ? texts : &none, texts && c && c->uid == s->uid, &chosen, e);
 
 	if (r == 0)
+		r = complete(s, &chosen, &kept, &grants, e);
+	if (r == 0)
 		r = policy_merge(s->control->config_fd, &chosen, &new, e);
-	if (r == 0 && reload_keep(&kept, &chosen) < 0)
-		r = no_memory(e);
 	if (r == 0)
 		r = replace(s, &new, &later, e);
 	if (r < 0) {
@@ -167,18 +198,33 @@ int reload_begin(struct session *s, struct connection *c, const struct json_obje
 		reload_done(&kept);
 		return r;
 	}
-	free_layers(&s->reload);
-	memcpy(s->reload.layers, kept.layers, sizeof(kept.layers));
-	s->reload.n_layers = kept.n_layers;
-	/* Which holds the rules of before, and with them what still points into the texts that are freed here. */
-	policy_done(&s->reload.source);
-	s->reload.source = new;
-	s->reload.generation++;
-	s->reload.waits = true;
+	take_over(s, &kept, &new);
+	if (!c)
+		return 0;
+	s->reload.awaited = s->reload.generation;
 	s->reload.later = later;
 	s->reload.connection = c->number;
 	connection_set_busy(c);
 	return 0;
+}
+
+struct session *reload_find(struct connection *c, const char *text, struct error *e)
+{
+	struct session *s = registry_find(&c->control->registry, c->uid, text, e);
+
+	if (!s)
+		return NULL;
+	if (s->state == SESSION_ENDED)
+		error_set(e, ERROR_REFUSED, ESRCH, "session", NULL, "The session has ended.");
+	else if (s->state == SESSION_STARTING)
+		error_set(e, ERROR_REFUSED, EAGAIN, "session", "Try again once it runs.",
+			  "The session is only starting.");
+	else if (s->reload.awaited)
+		error_set(e, ERROR_REFUSED, EBUSY, "session", "Try again.",
+			  "Its rules are being replaced by another call.");
+	else
+		return s;
+	return NULL;
 }
 
 /* NULL where it has gone meanwhile. */
@@ -186,7 +232,7 @@ static struct connection *who_asked(struct session *s)
 {
 	struct connection *c;
 
-	s->reload.waits = false;
+	s->reload.awaited = 0;
 	LIST_FOREACH (c, &s->control->connections, entry)
 		if (c->number == s->reload.connection && c->state == CONNECTION_BUSY)
 			return c;
@@ -198,8 +244,10 @@ int reload_answered(struct session *s, uint32_t generation, uint32_t closed)
 	struct connection *c;
 	struct json_writer *w;
 
-	if (!s->reload.waits || generation != s->reload.generation)
+	if (generation == 0 || generation > s->reload.generation)
 		return -EBADMSG;
+	if (generation != s->reload.awaited)
+		return 0;
 	c = who_asked(s);
 	if (!c)
 		return 0;
@@ -217,7 +265,7 @@ int reload_answered(struct session *s, uint32_t generation, uint32_t closed)
 
 void reload_abandoned(struct session *s)
 {
-	struct connection *c = s->reload.waits ? who_asked(s) : NULL;
+	struct connection *c = s->reload.awaited ? who_asked(s) : NULL;
 	struct error e = ERROR_INIT;
 
 	if (!c)

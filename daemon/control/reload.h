@@ -22,7 +22,7 @@ struct reload {
 	size_t n_layers;
 	uint32_t generation;  /* of the rules that the helper has been sent */
 	struct policy source; /* owns the texts of the rules once they were replaced */
-	bool waits;           /* for the helper's answer, to be passed on to this connection */
+	uint32_t awaited;     /* the helper's answer to this one is passed on to .connection; 0: to none */
 	bool later;           /* something else has changed, too, for the next session */
 	uint64_t connection;
 };
@@ -31,12 +31,15 @@ struct reload {
 int reload_keep(struct reload *r, const struct json_objects *texts);
 void reload_done(struct reload *r);
 
+/* The session that c may change now, or NULL with *e. */
+struct session *reload_find(struct connection *c, const char *text, struct error *e);
 /*
- * Merges anew: the administrator's file; of the owner (by_owner) the user layer as sent; the files as sent where there
- * are any; all else as it was. Sends the rules to the helper. 0: c is answered later. -errno with *e: all is as before.
+ * Merges anew: the administrator's file, the texts, the grants. texts: as the
+ * client sent them (the user layer counts where it is the owner, files where there are any); NULL: as they were. Sends
+ * the rules to the helper. 0: c, which may be NULL, is answered once they hold. -errno with *e: all is as before.
  */
-int reload_begin(struct session *s, struct connection *c, const struct json_objects *texts, struct error *e);
-/* The helper says that they hold. 0, or -EBADMSG: nobody asked it. */
+int reload_apply(struct session *s, const struct json_objects *texts, struct connection *c, struct error *e);
+/* The helper says that they hold. 0, or -EBADMSG: it was sent no such ones. */
 int reload_answered(struct session *s, uint32_t generation, uint32_t closed);
 /* The helper will not answer any more. */
 void reload_abandoned(struct session *s);

@@ -10,6 +10,7 @@
 #include "base/exit_kind.h"
 #include "base/limits.h"
 #include "daemon/control/audit.h"
+#include "daemon/control/grants.h"
 #include "daemon/control/late.h"
 #include "daemon/control/reload.h"
 #include "daemon/control/session_link.h"
@@ -58,6 +59,7 @@ struct session {
 	struct policy policy;
 	bool has_policy;
 	struct reload reload;
+	struct grants grants;
 	struct audit_file audit;
 	struct session_link link;
 	struct connection *client; /* that started it; NULL once it is gone */

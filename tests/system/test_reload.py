@@ -278,3 +278,82 @@ def test_who_may_not(isod, user_policy, session):
     s.process.wait(60)
     r = isod.ctl('policy', 'reload', s.id)
     assert r.rc == 1 and 'ended' in r.errors, r
+
+
+def test_a_grant_opens_and_its_end_closes(isod, user_policy, session, project):
+    """Taken back by hand, an open tunnel is closed; the name is refused again."""
+    user_policy()
+    program = os.path.join(project, 'tunnel.py')
+    write(program, TUNNEL)
+    s = session()
+    assert s.curl(f'http://ok.example:{PORT}/') == '403'
+    r = isod.ctl('grant', s.id, f'OK.example:{PORT}')
+    assert r.rc == 0 and not r.out, r
+    shown = json.loads(isod.ctl('show', '--json', s.id).out)['policy']['sandbox']['network']['allowedDomains']
+    assert [(rule['value'], rule['from'].startswith('command-line grant')) for rule in shown] == [(f'ok.example:{PORT}', True)]
+    with socket.create_server(('127.0.0.77', PORT)) as server:
+        server.settimeout(60)
+        s.tell(f'python3 -u {program} ok {PORT} &')
+        c = server.accept()[0]
+        c.settimeout(60)
+        assert c.recv(16) == b'ok'
+        r = isod.ctl('revoke', s.id, f'ok.example:{PORT}')
+        assert r.out == b'connections closed: 1\n', r
+        assert s.line() == 'closed ok\n'
+        c.close()
+    assert s.curl(f'http://ok.example:{PORT}/') == '403'
+    assert [e['rule'] for name in ('grant', 'revoke') for e in s.events(name)] == [f'ok.example:{PORT}'] * 2
+    r = isod.ctl('revoke', s.id, f'ok.example:{PORT}')
+    assert r.rc == 1 and 'no grant' in r.errors, r
+
+
+def test_a_grant_for_a_while(isod, user_policy, session, project):
+    """It ends by itself, also for what is open, and a new policy does not lengthen it."""
+    user_policy()
+    program = os.path.join(project, 'tunnel.py')
+    write(program, TUNNEL)
+    s = session()
+    with socket.create_server(('127.0.0.77', PORT)) as server:
+        server.settimeout(60)
+        assert isod.ctl('grant', '--for', '3s', s.id, f'ok.example:{PORT}').rc == 0
+        s.reload()
+        s.tell(f'python3 -u {program} ok {PORT} &')
+        c = server.accept()[0]
+        c.settimeout(60)
+        assert c.recv(16) == b'ok' and not s.events('grant.expired')
+        assert s.line() == 'closed ok\n'
+        c.close()
+    assert [e['rule'] for e in s.events('grant.expired')] == [f'ok.example:{PORT}']
+    last = wait_for(lambda: s.events('connection'), 'the event of the closed one')[-1]
+    assert (last['verdict'], last['reason']) == ('deny', 'not-listed'), last
+    assert s.curl(f'http://ok.example:{PORT}/') == '403'
+
+
+def test_what_no_grant_opens(isod, web, user_policy, session):
+    """A denied host, in whatever layer; a private address of a granted name; another's session; what is no host."""
+    user_policy([], ['ok.example', 'sub.ok.example'])
+    s = session()
+    r = isod.ctl('grant', s.id, 'ok.example')
+    assert r.rc == 1 and 'denies' in r.errors, r
+    assert isod.ctl('grant', s.id, '*.ok.example').rc == 0
+    assert s.curl('http://sub.ok.example/hello') == '403'
+    assert s.events('connection')[-1]['reason'] == 'denied'
+    assert isod.ctl('grant', s.id, '0.0.0.0/0').rc == 0
+    assert s.curl('http://127.0.0.77/hello') == '403'
+    assert s.events('connection')[-1]['reason'] == 'private-address'
+    assert isod.ctl('grant', s.id, '127.0.0.77').rc == 0
+    assert s.curl('http://127.0.0.77/hello') == '200'
+    for arguments in ((s.id, 'no host'), (s.id, 'http://ok.example/'), ('--for', '0s', s.id, 'two.example')):
+        assert isod.ctl('grant', *arguments).rc != 0
+    assert isod.ctl('grant', s.id, 'two.example', user=USERS[1]).rc == 1
+    assert [e['rule'] for e in s.events('grant')] == ['*.ok.example', '0.0.0.0/0', '127.0.0.77']
+
+
+def test_a_grant_ends_whatever_happens(isod, user_policy, session):
+    """Its rules cannot be replaced while the administrator's file has a mistake: the session ends with the grant."""
+    user_policy()
+    s = session()
+    assert isod.ctl('grant', '--for', '2s', s.id, 'ok.example').rc == 0
+    isod.policy({'mistake': 1})
+    assert s.process.wait(60) != 0
+    assert s.events('grant.expired') and s.events('session.exit')[0]['cause'] == 'lost'
