@@ -22,6 +22,8 @@
 
 /* Bytes beyond LIMIT_AUDIT_FILE, for late files alone. */
 #define LATE_ROOM (4U << 20)
+/* And beyond that for changes of the policy, which nothing inside of a session makes: some 10,000. */
+#define POLICY_ROOM (4U << 20)
 
 static struct json_writer *begin(const struct session *s, struct buffer *line, const char *event)
 {
@@ -151,8 +153,11 @@ int audit_start(struct session *s, const char *const *argv, int32_t pid)
 int audit_policy(struct session *s)
 {
 	_cleanup_buffer_ struct buffer line = BUFFER_INIT(LINE_MAX_BYTES);
-	struct json_writer *w = begin(s, &line, "policy");
+	struct json_writer *w;
 
+	if (s->audit.size >= (off_t)(LIMIT_AUDIT_FILE + LATE_ROOM + POLICY_ROOM))
+		return -EFBIG;
+	w = begin(s, &line, "policy");
 	if (!w)
 		return -ENOMEM;
 	json_write_member_string(w, "policy", s->digest);

@@ -191,8 +191,8 @@ def test_pipelined_calls_are_answered_in_order(link):
     one = b'{"method":"org.isod.Status"}\0'
     two = b'{"method":"org.isod.List","parameters":{"all":false}}\0'
     link.send_raw(one + two + one)
-    kinds = [sorted(link.receive()['parameters'])[0] for _ in range(3)]
-    assert kinds[0] == kinds[2] != kinds[1] == 'sessions', kinds
+    answers = [link.receive()['parameters'] for _ in range(3)]
+    assert ['version' in a for a in answers] == [True, False, True] and 'more' in answers[1], answers
 
 
 FLOOD = '''
