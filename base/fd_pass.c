@@ -75,8 +75,10 @@ ssize_t fd_pass_receive(int sock, void *data, size_t n, int *fds, size_t *n_fds)
 	if (msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC))
 		extra = true;
 	/* An empty packet may bring descriptors, too; to the caller it is the end of the file. */
-	while (got > 0 && (extra || r == 0))
-		fd_close(fds[--got]);
+	while (got > 0 && (extra || r == 0)) {
+		got--;
+		fds[got] = fd_close(fds[got]);
+	}
 	if (extra)
 		return -EMSGSIZE;
 	*n_fds = got;

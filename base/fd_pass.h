@@ -12,8 +12,8 @@ ssize_t fd_pass_send(int sock, const void *data, size_t n, const int *fds, size_
 
 /*
  * Receives one message. Returns its length, 0 at end of file and for an empty packet, -errno; -EMSGSIZE where it was
- * cut (data or descriptors). No descriptor is left open then. *n_fds: room on entry, received on return; they are
- * close-on-exec and the caller's.
+ * cut (data or descriptors). No descriptor is left open then, and -1 stands for each. *n_fds: room on entry, received
+ * on return; they are close-on-exec and the caller's.
  */
 ssize_t fd_pass_receive(int sock, void *data, size_t n, int *fds, size_t *n_fds);
 
