@@ -58,7 +58,9 @@ limits() { # NAME WHERE
 # What the program does once the human has made files: WAY PATH OTHER, one a line; prints WAY PATH and how it ended.
 cat >/tmp/tries <<'END'
 read .env
+read a/b/id_rsa
 read a/b/key.pem
+read a/b/public.pem
 read-write .env.local
 reopen .env
 read lnk
@@ -104,9 +106,12 @@ ring x
 deep .envrc
 deep plain
 END
-# 13: EACCES, the guard; 3: what is there at the start is a mount of its own, and io_uring is no call at all.
+# 13: EACCES, the guard; 3: what is there at the start is a mount of its own, pid 1 looks into *.pem and answers EPERM,
+# and io_uring is no call at all.
 wanted='read .env 13
-read a/b/key.pem 13
+read a/b/id_rsa 13
+read a/b/key.pem 3
+read a/b/public.pem 0
 read-write .env.local 13
 reopen .env 13
 read lnk 13
@@ -161,7 +166,8 @@ prepare() {
 		echo 2 >.mcp2 && echo x >.git/x'
 }
 # The human's work, while the session runs.
-human='echo s >.env; echo s >.env.local; echo e >.env.example; echo k >a/b/key.pem; mkdir a/.env; echo l >a/.env/lib; ln -s .env lnk
+human='echo s >.env; echo s >.env.local; echo e >.env.example; echo k >a/b/key.pem; echo k >a/b/id_rsa; mkdir a/.env; echo l >a/.env/lib; ln -s .env lnk
+	printf "%s\n" "-----BEGIN PUBLIC KEY-----" MCowBQYDK2VwAyEAGb9ECWmEzf6FQbrBZ9w7lshQhqowtrbLDFw4rXAxZuE= "-----END PUBLIC KEY-----" >a/b/public.pem
 	echo m >.gitpod.yml; mkdir -p node_modules/m; echo k >node_modules/m/test.pem; touch go'
 
 attack() { # prints as .wanted
@@ -281,12 +287,28 @@ judge 'a layer: create' 13 "$(later --overlay 'create .envrc')"
 judge 'a layer: an ordinary file' 0 "$(later --overlay 'create free')"
 say 'layers tried'
 
+# ---- a policy that requires the guard ----
+echo '{ "sandbox": { "filesystem": { "latePlants": "require" } } }' >/home/dev/require.json
+echo '{ "sandbox": { "filesystem": { "latePlants": "require", "denyWrite": ["**/x/**/y"] } } }' >/home/dev/no-form.json
+required() { # [POLICY]: how a run under it ends, and why it was refused
+	as_dev "/opt/isod/isoctl run --policy ../${1:-require}.json -- true" >/tmp/required.log 2>&1
+	echo "$?$(sed -n 's/.*requires that protected paths cannot be made inside, but \(.*\)\.$/: \1/p' /tmp/required.log)"
+}
+no_room="125: the kernel's guard has no room for this session"
+no_guard='125: this kernel has no guard that refuses it (BPF LSM)'
+judge 'the guard required' 0 "$(required)"
+judge 'the guard required, a rule it has no form for' "125: the kernel's guard has no form for one of the rules" "$(required no-form)"
+judge 'the guard required: create' 13 "$(later '--policy ../require.json' 'create .envrc')"
+say 'the guard required'
+
 # ---- more sessions than the guard has room for: pid 1 answers opens, as where there is no guard ----
 judge 'the map is filled' yes "$([ "$(/opt/isod/fill_sessions)" -ge 255 ] && echo yes)"
 judge 'without room: read' 3 "$(later '' 'read .env')"
 judge 'without room: an ordinary file' 0 "$(later '' 'read plain')"
+judge 'without room, the guard required' "$no_room" "$(required)"
 /opt/isod/fill_sessions empty >/dev/null
 judge 'with room again' 13 "$(later '' 'read .env')"
+judge 'with room again, the guard required' 0 "$(required)"
 say 'a full map tried'
 
 # ---- what the host moves away from under a session ----
@@ -344,6 +366,7 @@ got=$(attack)
 for way in 'create .mcp.json' 'move plain' 'create .vscode' 'create a/b/.envrc' 'move .env'; do
 	judge "without the guard: $way" 0 "$(grep -F -m 1 "$way " <<<"$got" | sed 's/.* //')"
 done
+judge 'without the guard, the guard required' "$no_guard" "$(required)"
 got=$(moved --nesting)
 for way in 'move plain' 'move .env' 'symlink .mcp.json' 'folder .vscode' 'cut .gitpod.yml' 'delete .gitpod.yml'; do
 	judge "moved away, without the guard: $way" 0 "$(grep -F -m 1 "$way " <<<"$got" | sed 's/.* //')"
