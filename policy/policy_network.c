@@ -2,9 +2,9 @@
 
 #define SWAP(a, b)                                                                                                     \
 	do {                                                                                                           \
-		__typeof__(a) swapped = a;                                                                             \
-		a = b;                                                                                                 \
-		b = swapped;                                                                                           \
+		__typeof__(a) swapped = (a);                                                                           \
+		(a) = (b);                                                                                             \
+		(b) = swapped;                                                                                         \
 	} while (0)
 
 void policy_network_swap(struct policy *a, struct policy *b)

@@ -106,6 +106,7 @@ static int seal_copy(struct launch *l, const struct launch_mountinfo_list *list,
 {
 	_cleanup_close_ int place = -1;
 	struct stat st;
+	uint64_t inode;
 
 	if (m->read_only || !is_sealed(l, m->device, NULL))
 		return 0;
@@ -115,7 +116,8 @@ static int seal_copy(struct launch *l, const struct launch_mountinfo_list *list,
 		return 0;
 	if (place < 0 || fstat(place, &st) < 0)
 		return place < 0 ? place : -errno;
-	return is_sealed(l, st.st_dev, &(uint64_t){ st.st_ino }) ? seal(place, e) : 0;
+	inode = st.st_ino;
+	return is_sealed(l, st.st_dev, &inode) ? seal(place, e) : 0;
 }
 
 int launch_view_seal(struct launch *l, struct error *e)

@@ -99,10 +99,9 @@ static void texts_for_users(void **state)
 		"a\tb",
 		"a\x1b[2J",
 		"a\x7f",
-		"\xc2\x9b",  /* CSI of eight bits */
-		"a\xc2\xa0", /* a blank that is none */
-		"\xe2\x80\xae"
-		"cba",              /* right to left */
+		"\xc2\x9b",         /* CSI of eight bits */
+		"a\xc2\xa0",        /* a blank that is none */
+		"\xe2\x80\xaez",    /* right to left */
 		"a\xe2\x80\x8b",    /* no width */
 		"a\xe2\x80\xa8",    /* line separator */
 		"\xf3\xa0\x81\xa1", /* a tag */
