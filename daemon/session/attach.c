@@ -287,11 +287,16 @@ static int append_late(struct attach *a, const struct late_event *event)
 	return stream_append_late(&a->output, late_of[event->kind], 1, text, strnlen(text, LIMIT_PATH));
 }
 
+bool attach_tells_late(uint32_t kind)
+{
+	return late_of[kind] != 0;
+}
+
 void attach_late(struct attach *a, const struct late_event *event)
 {
 	uint32_t class = UINT32_C(1) << late_event_class(event->kind, event->group);
 
-	if (a->gone || a->exiting || late_of[event->kind] == 0)
+	if (a->gone || a->exiting || !attach_tells_late(event->kind))
 		return;
 	/* The audit log has all of them; here they are counted when there are many, but for the first of a class, or
 	 * when the client does not read. */

@@ -38,6 +38,8 @@ void attach_stopped(struct attach *a, uint32_t signal);
 /* For the client's list at the end of a run: what was made inside and runs on the host, what the
  * session lacks. Other kinds are passed over. */
 void attach_late(struct attach *a, const struct late_event *event);
+/* kind: enum late_kind. False: it is one of those. */
+bool attach_tells_late(uint32_t kind);
 /* The last frame; output after it is dropped. gone() follows when it is written. */
 void attach_exit(struct attach *a, uint32_t kind, uint32_t value);
 /* True where output waits for the client, not the client for output. */

@@ -27,8 +27,9 @@
  */
 enum state { RUNNING, EXITED, DRAINING, FLUSHING, CLOSED };
 
-/* Kept for the client, which comes later than they do; isod-control has all. */
-#define LACKING_MAX 8
+/* Late files told before the client has come, kept for it; the first program may be quicker than it. isod-control has
+ * all. */
+#define EARLY_MAX 64
 
 struct session {
 	enum state state;
@@ -42,8 +43,9 @@ struct session {
 	struct pty *pty;
 	struct attach *attach;
 	struct ssh_agent *ssh;
-	struct late_event *lacking[LACKING_MAX]; /* told before there is a client */
-	size_t n_lacking;
+	struct late_event *early[EARLY_MAX];
+	size_t n_early;
+	uint32_t n_early_more; /* that were not kept */
 	bool had_client;
 	bool drained;
 	uint16_t rows, columns; /* to be set when the pty comes */
@@ -227,6 +229,16 @@ static const struct pty_handlers pty_handlers = { .readable = on_pty_readable, .
 
 /* isod-control */
 
+static void tell_early(struct session *s)
+{
+	struct late_event more = { .type = LINK_LATE, .kind = LATE_MORE, .count = s->n_early_more };
+
+	for (size_t i = 0; i < s->n_early; i++)
+		attach_late(s->attach, s->early[i]);
+	if (more.count > 0)
+		attach_late(s->attach, &more);
+}
+
 static void on_attach(void *data, int client, uint16_t rows, uint16_t columns)
 {
 	struct session *s = data;
@@ -245,8 +257,7 @@ static void on_attach(void *data, int client, uint16_t rows, uint16_t columns)
 		return;
 	}
 	s->had_client = true;
-	for (size_t i = 0; i < s->n_lacking; i++)
-		attach_late(s->attach, s->lacking[i]);
+	tell_early(s);
 	s->rows = rows;
 	s->columns = columns;
 	if (s->pty) {
@@ -383,15 +394,17 @@ static void on_link_status(void *data, const struct link_message *m)
 	}
 }
 
-static void keep_lacking(struct session *s, const struct late_event *event)
+static void keep_early(struct session *s, const struct late_event *event)
 {
 	size_t n = late_event_size(event);
-	struct late_event *copy = s->n_lacking < LACKING_MAX ? malloc(n) : NULL;
+	struct late_event *copy = s->n_early < EARLY_MAX && event->kind != LATE_MORE ? malloc(n) : NULL;
 
-	if (!copy)
+	if (!copy) {
+		s->n_early_more += event->kind == LATE_MORE ? event->count : 1;
 		return;
+	}
 	memcpy(copy, event, n);
-	s->lacking[s->n_lacking++] = copy;
+	s->early[s->n_early++] = copy;
 }
 
 static void on_link_late(void *data, const struct late_event *event)
@@ -401,8 +414,8 @@ static void on_link_late(void *data, const struct late_event *event)
 	events_late(control_events(s->control), event);
 	if (s->attach)
 		attach_late(s->attach, event);
-	else if (event->kind == LATE_LACKING && s->setup->has_pty)
-		keep_lacking(s, event);
+	else if (attach_tells_late(event->kind) && s->setup->has_pty && !s->had_client)
+		keep_early(s, event);
 }
 
 static void on_link_ended(void *data, int err)
@@ -464,8 +477,8 @@ int session_run(const struct session_setup *setup)
 	while (has_handles(&s.loop))
 		uv_run(&s.loop, UV_RUN_ONCE);
 	link_free(s.link);
-	for (size_t i = 0; i < s.n_lacking; i++)
-		free(s.lacking[i]);
+	for (size_t i = 0; i < s.n_early; i++)
+		free(s.early[i]);
 	control_free(s.control);
 	names_free(s.names);
 	uv_loop_close(&s.loop);
