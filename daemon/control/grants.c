@@ -140,7 +140,7 @@ static int put(struct session *s, struct connection *c, const char *host, uint64
 		there = &g->items[g->count++];
 	else
 		before = *there;
-	strcpy(there->host, host);
+	snprintf(there->host, sizeof(there->host), "%s", host);
 	there->until = until;
 	r = reload_apply(s, NULL, c, e);
 	if (r < 0 && added)

@@ -67,7 +67,7 @@ def test_what_a_program_sent_before_its_end_arrives(isod, web):
         thread = threading.Thread(target=serve, daemon=True)
         thread.start()
         r = isod.run('/usr/bin/python3', '-c', 'import os, socket; s = socket.create_connection(("127.0.0.1", 61080)); '
-                     's.sendall(b"\\5\\1\\0\\5\\1\\0\\3\\12ok.example" + (8079).to_bytes(2, "big") + b"z" * (1 << 20)); s.recv(12); os._exit(3)',
+                     's.sendall(b"\\5\\1\\0\\5\\1\\0\\3\\12ok.example" + (8079).to_bytes(2, "big") + b"z" * (1 << 20)); s.recv(12, socket.MSG_WAITALL); os._exit(3)',
                      options=['--allow-domain', 'ok.example:8079'])
         assert r.rc == 3, r
         thread.join(20)
