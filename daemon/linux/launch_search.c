@@ -18,8 +18,10 @@
 
 /* Entries that one call brings: a page of them costs as much as a single one. */
 #define ENTRIES_SIZE (64U << 10)
-/* Looks at a tree that changes meanwhile, and entries in all of them. */
+/* Looks at a tree that changes meanwhile; at one in which folders move, where each of the look-ups of a path may miss
+ * what is found by all of them together only; and entries in all of them. */
 #define PASSES 32
+#define PASSES_MOVED 1024
 #define PASSES_ENTRIES 200000
 /* Two ticks of the slowest clock. */
 #define RECENT_NS 20000000L
@@ -55,6 +57,7 @@ struct search {
 	struct queue seen; /* of the former, in this pass */
 	unsigned passes;
 	bool moved;   /* something went away in this pass before it was looked at */
+	bool moving;  /* and in this one or one before */
 	size_t n_all; /* entries of all passes */
 	size_t n_entries;
 	size_t n_made;
@@ -210,6 +213,8 @@ static int look_at_entry(struct search *s, const struct folder *f, unsigned type
 		if (how < 0 && type != DT_UNKNOWN)
 			return 0;
 		r = kind_of(s, s->path, &kind);
+		/* A link may have led nowhere all the time. */
+		s->moved |= r > 0 && type != DT_LNK;
 		if (r != 0)
 			return r < 0 ? r : 0;
 		path_rules_decide(s->l->rules, s->path, kind, &v);
@@ -437,7 +442,9 @@ static int search_all(struct search *s, struct error *e)
 		recently.tv_sec -= recently.tv_nsec < RECENT_NS;
 		recently.tv_nsec += recently.tv_nsec < RECENT_NS ? 1000000000 - RECENT_NS : -RECENT_NS;
 		r = search_once(s, e);
-		again = was_moved(s, &recently) && s->passes < PASSES && s->n_all < PASSES_ENTRIES;
+		s->moving |= s->moved;
+		again = was_moved(s, &recently) && s->passes < (s->moving ? PASSES_MOVED : PASSES) &&
+			s->n_all < PASSES_ENTRIES;
 	}
 	return r;
 }
