@@ -18,11 +18,10 @@
 
 /* Entries that one call brings: a page of them costs as much as a single one. */
 #define ENTRIES_SIZE (64U << 10)
-/* Looks at a tree that changes meanwhile; at one in which folders move, where each of the look-ups of a path may miss
- * what is found by all of them together only; and entries in all of them. */
+/* Looks at a tree that changes meanwhile, and entries in all of them; seconds where folders move. */
 #define PASSES 32
-#define PASSES_MOVED 1024
 #define PASSES_ENTRIES 200000
+#define PASSES_SECONDS 2
 /* Two ticks of the slowest clock. */
 #define RECENT_NS 20000000L
 
@@ -56,9 +55,9 @@ struct search {
 	struct queue others;
 	struct queue seen; /* of the former, in this pass */
 	unsigned passes;
-	bool moved;   /* something went away in this pass before it was looked at */
-	bool moving;  /* and in this one or one before */
-	size_t n_all; /* entries of all passes */
+	bool moved;       /* something went away in this pass before it was looked at */
+	unsigned n_moved; /* passes in which that was so */
+	size_t n_all;     /* entries of all passes */
 	size_t n_entries;
 	size_t n_made;
 	size_t limit;
@@ -429,24 +428,37 @@ static bool was_moved(struct search *s, const struct timespec *recently)
 	return moved;
 }
 
+/* It may have been missed by all looks. Where the kernel refuses by name that is no matter. */
+static int moving(const struct launch *l, struct error *e)
+{
+	if ((l->late_guard && l->lock_guard) || l->plan.flags & PLAN_DEGRADED)
+		return 0;
+	return launch_step_fail(e, EAGAIN, "Look for the program that does so, and try again.",
+				"Folders are moved all the time, so that what the rules protect cannot be found.");
+}
+
 /* Who moves folders to and fro, another session of the project for one, hides one from all passes by luck alone. */
 static int search_all(struct search *s, struct error *e)
 {
-	bool again = true;
+	struct timespec began;
+	bool again = true, changes = false;
 	int r = 0;
 
+	clock_gettime(CLOCK_MONOTONIC, &began);
 	while (r == 0 && again) {
-		struct timespec recently;
+		struct timespec recently, now;
 
 		clock_gettime(CLOCK_REALTIME_COARSE, &recently);
 		recently.tv_sec -= recently.tv_nsec < RECENT_NS;
 		recently.tv_nsec += recently.tv_nsec < RECENT_NS ? 1000000000 - RECENT_NS : -RECENT_NS;
 		r = search_once(s, e);
-		s->moving |= s->moved;
-		again = was_moved(s, &recently) && s->passes < (s->moving ? PASSES_MOVED : PASSES) &&
-			s->n_all < PASSES_ENTRIES;
+		s->n_moved += s->moved;
+		changes = was_moved(s, &recently);
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		again = changes && s->n_all < PASSES_ENTRIES &&
+			(s->passes < PASSES || (s->n_moved > 0 && now.tv_sec - began.tv_sec <= PASSES_SECONDS));
 	}
-	return r;
+	return r == 0 && changes && s->n_moved > s->passes / 4 ? moving(s->l, e) : r;
 }
 
 static int too_many(struct error *e)
