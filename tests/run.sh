@@ -66,7 +66,7 @@ test_clang() { build_variant "$build-clang" clang; }
 # clang's own compile commands: it does not know all flags of gcc. One file a process: with several, the analyser takes
 # the va_list of one for that of another. The checks and the reason for each exclusion are in .clang-tidy.
 test_tidy() {
-	configure_variant "$build-clang" clang || return
+	build_variant "$build-clang" clang || return # headers that are generated
 	git -C "$top" ls-files '*.c' ':!tests' ':!bench' ':!*.bpf.c' | sed "s|^|$top/|" |
 		xargs -P "$(nproc)" -n 1 clang-tidy -p "$build-clang" --quiet --warnings-as-errors='*'
 }
