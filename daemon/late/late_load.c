@@ -13,7 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
-#include "daemon/linux/late_pins.h"
+#include "daemon/linux/late/late_pins.h"
 #include "daemon/late/late_hooks.h"
 
 #define STEP "late guard"

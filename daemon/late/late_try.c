@@ -14,9 +14,9 @@
 
 #include "base/cleanup.h"
 #include "base/fd.h"
-#include "daemon/linux/late_compile.h"
-#include "daemon/linux/late_map.h"
-#include "daemon/linux/launch_sys.h"
+#include "daemon/linux/late/late_compile.h"
+#include "daemon/linux/late/late_map.h"
+#include "daemon/linux/launch/launch_sys.h"
 
 #define ROOT "/root"
 

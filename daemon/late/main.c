@@ -12,7 +12,7 @@
 #include "base/log.h"
 #include "daemon/late/late_load.h"
 #include "daemon/late/late_try.h"
-#include "daemon/linux/late_pins.h"
+#include "daemon/linux/late/late_pins.h"
 #include "daemon/wire/late_wire.h"
 
 int main(int argc, char *argv[])

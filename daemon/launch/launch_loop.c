@@ -17,12 +17,12 @@
 
 #include "base/fd.h"
 #include "base/fd_pass.h"
-#include "daemon/linux/launch_confine.h"
-#include "daemon/linux/launch_diag.h"
-#include "daemon/linux/launch_late.h"
-#include "daemon/linux/launch_pty.h"
-#include "daemon/linux/launch_ssh.h"
-#include "daemon/linux/launch_who.h"
+#include "daemon/linux/launch/launch_confine.h"
+#include "daemon/linux/net/launch_diag.h"
+#include "daemon/linux/watch/launch_late.h"
+#include "daemon/linux/launch/launch_pty.h"
+#include "daemon/linux/net/launch_ssh.h"
+#include "daemon/linux/launch/launch_who.h"
 #include "daemon/wire/link_wire.h"
 
 #define HANGUP_GRACE_SECONDS 2

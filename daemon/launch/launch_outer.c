@@ -13,12 +13,12 @@
 #include "daemon/launch/launch_input.h"
 #include "daemon/launch/launch_report.h"
 #include "daemon/launch/launch_step.h"
-#include "daemon/linux/launch_etc.h"
-#include "daemon/linux/launch_match.h"
-#include "daemon/linux/launch_overlay.h"
-#include "daemon/linux/launch_reach.h"
-#include "daemon/linux/launch_source.h"
-#include "daemon/linux/launch_spawn.h"
+#include "daemon/linux/view/launch_etc.h"
+#include "daemon/linux/view/launch_match.h"
+#include "daemon/linux/view/launch_overlay.h"
+#include "daemon/linux/net/launch_reach.h"
+#include "daemon/linux/view/launch_source.h"
+#include "daemon/linux/launch/launch_spawn.h"
 #include "daemon/wire/fds.h"
 
 static const struct launch_step steps[] = {

@@ -10,7 +10,7 @@
 #include <uv.h>
 
 #include "base/error.h"
-#include "daemon/linux/late_map.h"
+#include "daemon/linux/late/late_map.h"
 
 struct monitor;
 struct session;

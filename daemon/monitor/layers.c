@@ -11,7 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/fd.h"
-#include "daemon/linux/launch_sys.h"
+#include "daemon/linux/launch/launch_sys.h"
 #include "daemon/monitor/tree_remove.h"
 #include "daemon/wire/plan.h"
 

@@ -10,10 +10,10 @@
 
 #include "base/fd.h"
 #include "base/log.h"
-#include "daemon/linux/nft_rules.h"
-#include "daemon/linux/probe_rights.h"
-#include "daemon/linux/seccomp_rules.h"
-#include "daemon/linux/seccomp_session.h"
+#include "daemon/linux/filter/nft_rules.h"
+#include "daemon/linux/probe/probe_rights.h"
+#include "daemon/linux/filter/seccomp_rules.h"
+#include "daemon/linux/filter/seccomp_session.h"
 #include "daemon/monitor/layers.h"
 #include "daemon/monitor/peer_home.h"
 

@@ -7,8 +7,8 @@
 #include <uv.h>
 
 #include "base/error.h"
-#include "daemon/linux/cgroup.h"
-#include "daemon/linux/probe.h"
+#include "daemon/linux/cgroup/cgroup.h"
+#include "daemon/linux/probe/probe.h"
 #include "daemon/monitor/control_link.h"
 #include "daemon/monitor/etc_layers.h"
 #include "daemon/monitor/late.h"

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/limits.h"
-#include "daemon/linux/cgroup.h"
+#include "daemon/linux/cgroup/cgroup.h"
 
 struct place {
 	int run;      /* root 0755 */

@@ -18,7 +18,7 @@
 
 #include "base/error.h"
 #include "base/limits.h"
-#include "daemon/linux/cgroup.h"
+#include "daemon/linux/cgroup/cgroup.h"
 #include "daemon/monitor/child.h"
 #include "daemon/monitor/late.h"
 #include "daemon/wire/report.h"

@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/number.h"
-#include "daemon/linux/launch_diag.h"
+#include "daemon/linux/net/launch_diag.h"
 #include "daemon/wire/link_wire.h"
 
 #define SLOT(handle) ((handle) % OWNER_MAX)

@@ -7,8 +7,8 @@
  * nothing where the context says that the kernel has no Landlock. */
 int rights_landlock(const struct rights *rights);
 
-/* Keeps: the calls of the filter that isod handed over (daemon/linux/seccomp_session.c). Gives up: the rest. Last
- * stage. */
+/* Keeps: the calls of the filter that isod handed over (daemon/linux/filter/seccomp_session.c). Gives up: the rest.
+ * Last stage. */
 int rights_seccomp(const struct rights *rights);
 
 #endif

@@ -23,7 +23,7 @@ struct launch_context {
 
 enum launch_context_flags {
 	LAUNCH_HAS_LANDLOCK = 1 << 0, /* the kernel enforces Landlock: not being able to apply it is fatal */
-	LAUNCH_HAS_LATE = 1 << 1,     /* so it does the late guard (linux/late_record.h): seen to refuse */
+	LAUNCH_HAS_LATE = 1 << 1,     /* so it does the late guard (linux/late/late_record.h): seen to refuse */
 	LAUNCH_HAS_UNIFIED = 1 << 2,  /* the last of n_cgroups is a folder of v2, in which pid 1 is made */
 };
 

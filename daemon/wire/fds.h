@@ -30,7 +30,7 @@ enum launch_fd {
 	/* The map and the iterator of the late guard; /dev/null without LAUNCH_HAS_LATE in the context. */
 	LAUNCH_FD_LATE_SESSIONS = 12,
 	LAUNCH_FD_LATE_FOLDERS = 13,
-	LAUNCH_FD_CGROUP = 14, /* first of launch_context.n_cgroups ways into control groups (linux/cgroup.h) */
+	LAUNCH_FD_CGROUP = 14, /* first of launch_context.n_cgroups ways into control groups (linux/cgroup/cgroup.h) */
 	LAUNCH_CGROUPS_MAX = 8,
 	LAUNCH_FD_END = LAUNCH_FD_CGROUP + LAUNCH_CGROUPS_MAX
 };

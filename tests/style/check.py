@@ -101,7 +101,7 @@ def check_includes(path, text, complain):
         other = room_of(header)
         if other == room or room not in MAY_INCLUDE:
             continue
-        if other == 'daemon/launch' and path.startswith('daemon/linux/launch_'):
+        if other == 'daemon/launch' and re.match(r'daemon/linux/[a-z]+/launch_', path):
             continue  # the launcher's Linux steps
         if other not in MAY_INCLUDE[room]:
             complain(f'{path}:{number}', f'{room} may not include {other}')

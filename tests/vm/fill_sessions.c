@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "daemon/linux/late_map.h"
+#include "daemon/linux/late/late_map.h"
 
 static int call(int command, union bpf_attr *attr)
 {

@@ -10,8 +10,8 @@
 #include <cmocka.h>
 
 #include "base/fd.h"
-#include "daemon/linux/nft_rules.h"
-#include "daemon/linux/seccomp_rules.h"
+#include "daemon/linux/filter/nft_rules.h"
+#include "daemon/linux/filter/seccomp_rules.h"
 #include "tests/unit/launch/driver.h"
 
 static char socket_name[64];

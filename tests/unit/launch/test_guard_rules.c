@@ -14,8 +14,8 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
-#include "daemon/linux/late_compile.h"
-#include "daemon/linux/late_map.h"
+#include "daemon/linux/late/late_compile.h"
+#include "daemon/linux/late/late_map.h"
 #include "view/path_rules.h"
 #include "view/protect.h"
 

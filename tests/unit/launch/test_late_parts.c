@@ -14,12 +14,12 @@
 
 #include "base/cleanup.h"
 #include "base/fd_pass.h"
-#include "daemon/linux/launch_late_folder.h"
-#include "daemon/linux/launch_late_mounts.h"
-#include "daemon/linux/launch_late_report.h"
-#include "daemon/linux/launch_late_task.h"
-#include "daemon/linux/launch_target.h"
-#include "daemon/linux/launch_watch.h"
+#include "daemon/linux/watch/launch_late_folder.h"
+#include "daemon/linux/watch/launch_late_mounts.h"
+#include "daemon/linux/watch/launch_late_report.h"
+#include "daemon/linux/watch/launch_late_task.h"
+#include "daemon/linux/view/launch_target.h"
+#include "daemon/linux/watch/launch_watch.h"
 #include "daemon/wire/link_wire.h"
 #include "view/protect.h"
 

@@ -7,7 +7,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "daemon/linux/seccomp_rules.h"
+#include "daemon/linux/filter/seccomp_rules.h"
 #include "tests/unit/launch/driver.h"
 
 static void run(struct driver *d, bool nesting)

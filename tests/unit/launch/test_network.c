@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "base/fd.h"
-#include "daemon/linux/nft_rules.h"
+#include "daemon/linux/filter/nft_rules.h"
 #include "daemon/wire/netns.h"
 #include "tests/unit/launch/driver.h"
 

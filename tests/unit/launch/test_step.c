@@ -11,10 +11,10 @@
 
 #include "base/cleanup.h"
 #include "daemon/launch/launch.h"
-#include "daemon/linux/launch_landlock.h"
-#include "daemon/linux/launch_net.h"
-#include "daemon/linux/launch_source.h"
-#include "daemon/linux/launch_who.h"
+#include "daemon/linux/launch/launch_landlock.h"
+#include "daemon/linux/net/launch_net.h"
+#include "daemon/linux/view/launch_source.h"
+#include "daemon/linux/launch/launch_who.h"
 
 #include <linux/magic.h>
 #include <linux/netlink.h>

@@ -20,9 +20,9 @@
 
 #include "base/cleanup.h"
 #include "base/fd.h"
-#include "daemon/linux/cgroup.h"
-#include "daemon/linux/cgroup_file.h"
-#include "daemon/linux/cgroup_unified.h"
+#include "daemon/linux/cgroup/cgroup.h"
+#include "daemon/linux/cgroup/cgroup_file.h"
+#include "daemon/linux/cgroup/cgroup_unified.h"
 
 #define MOUNT "/sys/fs/cgroup"
 #define ID "0123456789ab"

@@ -15,9 +15,9 @@
 #include <cmocka.h>
 
 #include "base/fd.h"
-#include "daemon/linux/nft_apply.h"
-#include "daemon/linux/nft_rules.h"
-#include "daemon/linux/probe.h"
+#include "daemon/linux/filter/nft_apply.h"
+#include "daemon/linux/filter/nft_rules.h"
+#include "daemon/linux/probe/probe.h"
 
 static void build(struct buffer *b)
 {

@@ -26,8 +26,8 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
-#include "daemon/linux/seccomp_rules.h"
-#include "daemon/linux/seccomp_session.h"
+#include "daemon/linux/filter/seccomp_rules.h"
+#include "daemon/linux/filter/seccomp_session.h"
 
 #define ALLOW SECCOMP_RET_ALLOW
 #define FAIL(e) (SECCOMP_RET_ERRNO | (e))

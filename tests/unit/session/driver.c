@@ -17,7 +17,7 @@
 
 #include "base/fd.h"
 #include "base/fd_pass.h"
-#include "daemon/linux/seccomp_session.h"
+#include "daemon/linux/filter/seccomp_session.h"
 #include "daemon/wire/fds.h"
 #include "policy/egress_wire.h"
 

@@ -1,0 +1,307 @@
+#include "daemon/linux/view/launch_protect.h"
+
+#include <linux/magic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+
+#include "base/fd.h"
+#include "base/limits.h"
+#include "daemon/launch/launch_step.h"
+#include "daemon/linux/launch/launch_caller.h"
+#include "daemon/linux/view/launch_cover.h"
+#include "daemon/linux/view/launch_link.h"
+#include "daemon/linux/view/launch_place.h"
+#include "daemon/linux/launch/launch_sys.h"
+#include "daemon/linux/view/launch_target.h"
+#include "view/path_rules.h"
+#include "view/path_token.h"
+
+/* Somebody who swaps files in a loop is met by as many tries; each is decided in microseconds. */
+#define TRIES 64
+/* So often in a row a path must be seen to lead nowhere. */
+#define ABSENT_TRIES 3
+
+static int protect_error(struct error *e, const char *path, int r)
+{
+	return launch_step_fail(e, -r, NULL, "%s cannot be protected: %s.", path, strerror(-r));
+}
+
+/* One of several that are not below each other. */
+static bool is_outermost(const struct launch_deeper *d, const struct launch_target *t)
+{
+	for (size_t i = 0; i < d->n; i++) {
+		size_t len = strlen(d->mounts[i].target->path);
+
+		if (strncmp(d->mounts[i].target->path, t->path, len) == 0 &&
+		    (t->path[len] == '/' || t->path[len] == '\0'))
+			return false;
+	}
+	return true;
+}
+
+static int copy_of(struct launch *l, const char *path)
+{
+	_cleanup_close_ int place = launch_caller_open(l->context, l->root_fd, path, O_PATH | O_NOFOLLOW | O_CLOEXEC,
+						       RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS);
+
+	if (place < 0)
+		return place;
+	return launch_sys_open_tree(place, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE);
+}
+
+int launch_protect_lift(struct launch *l, const char *path, struct launch_deeper *ret, struct error *e)
+{
+	size_t n;
+	const struct launch_target *below = launch_target_below(l, path, &n);
+
+	*ret = (struct launch_deeper){ 0 };
+	for (size_t i = 0; i < n; i++) {
+		const struct launch_target *t = &below[i];
+		int fd;
+
+		if (!t->tree->attached || !launch_target_is_mount(t) || !is_outermost(ret, t))
+			continue;
+		if (!ret->mounts) {
+			ret->mounts = calloc(n, sizeof(*ret->mounts));
+			if (!ret->mounts)
+				return -ENOMEM;
+		}
+		fd = copy_of(l, t->path);
+		if (fd < 0)
+			return protect_error(e, t->path, fd);
+		ret->mounts[ret->n].target = t;
+		ret->mounts[ret->n++].fd = fd;
+	}
+	return 0;
+}
+
+int launch_protect_put_back(struct launch *l, struct launch_deeper *d, struct error *e)
+{
+	for (size_t i = 0; i < d->n; i++) {
+		const struct launch_target *t = d->mounts[i].target;
+		struct stat st;
+		_cleanup_close_ int place = -1;
+		int r;
+
+		if (fstat(d->mounts[i].fd, &st) < 0)
+			return -errno;
+		place = launch_place_open(l, t->path, S_ISDIR(st.st_mode), e);
+		if (place < 0)
+			return place;
+		r = launch_sys_move_mount(d->mounts[i].fd, place);
+		if (r == 0 && t->mount->flags & PLAN_GRANT)
+			r = launch_place_hold(l, d->mounts[i].fd);
+		if (r < 0)
+			return protect_error(e, t->path, r);
+	}
+	return 0;
+}
+
+void launch_protect_deeper_done(struct launch_deeper *d)
+{
+	for (size_t i = 0; i < d->n; i++)
+		fd_close(d->mounts[i].fd);
+	free(d->mounts);
+	*d = (struct launch_deeper){ 0 };
+}
+
+/* Mounts of the plan that are still to come below path. */
+static bool has_later(const struct launch *l, const char *path)
+{
+	size_t n;
+	const struct launch_target *below = launch_target_below(l, path, &n);
+
+	for (size_t i = 0; i < n; i++)
+		if (!below[i].tree->attached && !below[i].tree->absent && below[i].mount->type != PLAN_COVER &&
+		    below[i].mount->type != PLAN_LOCK)
+			return true;
+	return false;
+}
+
+struct found {
+	int place; /* O_PATH */
+	bool is_dir;
+	bool by_link;
+	uint64_t device;
+	struct stat st;
+	char path[LIMIT_PATH]; /* without links */
+};
+
+/* The path of what is open, as it is in the view. */
+static int path_of(const struct launch *l, int fd, char *path, size_t size)
+{
+	char name[32];
+	ssize_t n;
+
+	snprintf(name, sizeof(name), "self/fd/%d", fd);
+	n = readlinkat(l->proc_fd, name, path, size);
+	if (n < 0)
+		return -errno;
+	if ((size_t)n == size || path[0] != '/')
+		return -ENAMETOOLONG;
+	path[n] = '\0';
+	return 0;
+}
+
+/* 1 = there is something. */
+static int find(const struct launch *l, const char *path, struct found *f)
+{
+	int r = launch_caller_open(l->context, l->root_fd, path, O_PATH | O_CLOEXEC,
+				   RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS);
+
+	f->by_link = r == -ELOOP;
+	if (f->by_link)
+		r = launch_caller_open(l->context, l->root_fd, path, O_PATH | O_CLOEXEC, RESOLVE_IN_ROOT);
+	if (r < 0)
+		return r;
+	f->place = r;
+	if (fstat(f->place, &f->st) < 0)
+		return -errno;
+	f->is_dir = S_ISDIR(f->st.st_mode);
+	f->device = f->st.st_dev;
+	if (f->by_link)
+		return path_of(l, f->place, f->path, sizeof(f->path));
+	snprintf(f->path, sizeof(f->path), "%s", path);
+	return 0;
+}
+
+/* What cannot be read counts as a file with a secret: its owner can make it readable later. path: where it lies, name:
+ * by which a rule holds for it. */
+static bool has_token(const struct launch *l, const char *path, const char *name)
+{
+	_cleanup_close_ int fd = launch_caller_open(l->context, l->root_fd, path,
+						    O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, RESOLVE_IN_ROOT);
+	_cleanup_free_ char *head = malloc(PATH_TOKEN_HEAD);
+	struct stat st;
+	ssize_t n;
+
+	if (fd < 0 || !head || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return true;
+	n = fd_read_full(fd, head, PATH_TOKEN_HEAD);
+	return n < 0 || path_token_found(name, head, (size_t)n, st.st_size <= n);
+}
+
+static bool is_overlay(int fd)
+{
+	struct statfs fs;
+
+	return fstatfs(fd, &fs) == 0 && fs.f_type == OVERLAYFS_SUPER_MAGIC;
+}
+
+/* Do the rules mean what is there, a file or a folder, with a token or without? Changes *how; false = nothing to do. */
+static bool is_meant(const struct launch *l, const char *path, const struct found *f, enum launch_protection *how)
+{
+	struct path_verdict v;
+
+	if (!l->rules)
+		return true;
+	path_rules_decide(l->rules, path, f->is_dir ? PATH_FOLDER : PATH_FILE, &v);
+	if (!f->is_dir && v.access == PATH_DENIED &&
+	    path_rules_get(l->rules, v.read_rule)->flags & PATH_RULE_IF_TOKEN && !has_token(l, f->path, path))
+		path_rules_decide(l->rules, path, PATH_FILE_WITHOUT_TOKEN, &v);
+	if (*how == LAUNCH_COVER)
+		return v.access == PATH_DENIED || v.access == PATH_ABSENT;
+	/* A layer for a single name cannot be made here: it is not written to, then. */
+	if (*how == LAUNCH_LOCK_READ_ONLY &&
+	    (v.access == PATH_WRITABLE || (v.access == PATH_OVERLAID && is_overlay(f->place)))) {
+		*how = LAUNCH_LOCK;
+		return v.keep;
+	}
+	return true;
+}
+
+static int mount_over(struct launch *l, const struct found *f, enum launch_protection how, uint64_t *ret_id,
+		      struct error *e)
+{
+	struct launch_deeper deeper = { 0 };
+	int r = f->is_dir ? launch_protect_lift(l, f->path, &deeper, e) : 0;
+
+	if (r == 0 && how == LAUNCH_COVER)
+		r = launch_cover_attach(l, f->place, f->is_dir, deeper.n > 0 || has_later(l, f->path), ret_id);
+	else if (r == 0)
+		r = launch_cover_lock(l, f->place, how == LAUNCH_LOCK_READ_ONLY, ret_id);
+	if (r == 0)
+		r = launch_protect_put_back(l, &deeper, e);
+	launch_protect_deeper_done(&deeper);
+	return r;
+}
+
+/* The link itself, so that it leads to the same for as long as the session lives. */
+static int hold_link(struct launch *l, const char *path)
+{
+	_cleanup_close_ int link =
+		launch_caller_open(l->context, l->root_fd, path, O_PATH | O_NOFOLLOW | O_CLOEXEC, RESOLVE_IN_ROOT);
+	struct stat st;
+	uint64_t id;
+
+	if (link < 0 || fstat(link, &st) < 0)
+		return link < 0 ? link : -errno;
+	return S_ISLNK(st.st_mode) ? launch_cover_lock(l, link, false, &id) : 0;
+}
+
+/* Looks the path up once more: is it our mount that it leads to? */
+static int leads_to(const struct launch *l, const char *path, uint64_t id)
+{
+	struct found f = { .place = -1 };
+	uint64_t now = 0;
+	int r = find(l, path, &f);
+
+	if (r == 0)
+		r = launch_place_mount_id(f.place, &now);
+	fd_close(f.place);
+	return r < 0 ? r : (now == id ? 0 : -EAGAIN);
+}
+
+/* 0 = done; -EAGAIN = look again; -ENOENT = it leads nowhere just now. */
+static int protect_once(struct launch *l, const char *path, enum launch_protection how, struct error *e)
+{
+	struct found f = { .place = -1 };
+	uint64_t id;
+	int r = find(l, path, &f);
+
+	if (r == 0 && f.device != l->covers_device && (!f.by_link || launch_target_is_granted(l, f.path)) &&
+	    is_meant(l, path, &f, &how)) {
+		r = mount_over(l, &f, how, &id, e);
+		if (r == 0 && f.by_link && how != LAUNCH_COVER)
+			r = hold_link(l, path);
+		if (r == 0)
+			r = leads_to(l, path, id);
+		if (r == 0)
+			launch_link_add(&f.st, path);
+		if (r == 0 && how == LAUNCH_COVER)
+			l->n_covered++;
+		else if (r == 0)
+			l->n_locked++;
+		/* What was there a moment ago has been moved away. */
+		if (r == -ENOENT || r == -ENOTDIR || r == -ELOOP)
+			r = -EAGAIN;
+	} else if (r == -ENOTDIR || r == -ELOOP) {
+		r = -ENOENT;
+	}
+	fd_close(f.place);
+	return r;
+}
+
+int launch_protect_path(struct launch *l, const char *path, enum launch_protection how, struct error *e)
+{
+	struct error why;
+	int absent = 0, r = -EAGAIN;
+
+	for (int i = 0; i < TRIES && absent < ABSENT_TRIES; i++) {
+		why = (struct error)ERROR_INIT;
+		r = protect_once(l, path, how, &why);
+		if (r != -EAGAIN && r != -ENOENT)
+			break;
+		absent = r == -ENOENT ? absent + 1 : 0;
+	}
+	if (absent == ABSENT_TRIES)
+		return 0;
+	if (r == -EAGAIN || r == -ENOENT)
+		return launch_step_fail(e, EAGAIN, "Look for the program on the host that does so.",
+					"%s is changed all the time and cannot be protected.", path);
+	if (r < 0 && why.code != ERROR_NONE)
+		*e = why;
+	return r < 0 ? protect_error(e, path, r) : 0;
+}

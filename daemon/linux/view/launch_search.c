@@ -1,0 +1,499 @@
+#include "daemon/linux/view/launch_search.h"
+
+#include <dirent.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <time.h>
+
+#include "base/fd.h"
+#include "base/limits.h"
+#include "daemon/launch/launch_step.h"
+#include "daemon/linux/launch/launch_caller.h"
+#include "daemon/linux/view/launch_protect.h"
+#include "daemon/linux/view/launch_source.h"
+#include "daemon/linux/launch/launch_sys.h"
+#include "daemon/linux/view/launch_target.h"
+#include "view/path_rules.h"
+
+/* Entries that one call brings: a page of them costs as much as a single one. */
+#define ENTRIES_SIZE (64U << 10)
+/* Looks at a tree that changes meanwhile, and entries in all of them; seconds where folders move. */
+#define PASSES 32
+#define PASSES_ENTRIES 200000
+#define PASSES_SECONDS 2
+/* Two ticks of the slowest clock. */
+#define RECENT_NS 20000000L
+
+/* What getdents64 fills in. */
+struct entry {
+	uint64_t inode;
+	int64_t offset;
+	uint16_t length;
+	uint8_t type;
+	char name[];
+};
+
+/* A folder whose entries are to be looked at. */
+struct folder {
+	struct folder *next;
+	enum path_access access;
+	bool by_link; /* a symlink that stands for a folder (.git) */
+	uint64_t inode;
+	struct timespec changed; /* when it was opened */
+	char path[];
+};
+
+struct queue {
+	struct folder *first;
+	struct folder **last;
+};
+
+struct search {
+	struct launch *l;
+	struct queue writable; /* before the others: what must be locked lies there */
+	struct queue others;
+	struct queue seen; /* of the former, in this pass */
+	unsigned passes;
+	bool moved;       /* something went away in this pass before it was looked at */
+	unsigned n_moved; /* passes in which that was so */
+	size_t n_all;     /* entries of all passes */
+	size_t n_entries;
+	size_t n_made;
+	size_t limit;
+	bool full;                 /* as many entries as may be were looked at */
+	struct path_folder folder; /* the one that is read; its path is the beginning of path */
+	bool is_store;             /* of git's contents */
+	char path[LIMIT_PATH];
+	char buffer[ENTRIES_SIZE] __attribute__((aligned(8)));
+};
+
+static bool is_writable(enum path_access access)
+{
+	return access == PATH_WRITABLE || access == PATH_OVERLAID;
+}
+
+static void put_folder(struct queue *q, struct folder *f)
+{
+	f->next = NULL;
+	*q->last = f;
+	q->last = &f->next;
+}
+
+static int add_folder(struct search *s, const char *path, enum path_access access, bool by_link)
+{
+	size_t size = strlen(path) + 1;
+	struct folder *f = malloc(sizeof(*f) + size);
+
+	if (!f)
+		return -ENOMEM;
+	*f = (struct folder){ .access = access, .by_link = by_link };
+	memcpy(f->path, path, size);
+	put_folder(is_writable(access) ? &s->writable : &s->others, f);
+	return 0;
+}
+
+/* NULL: there is none. */
+static struct folder *take_folder(struct queue *q)
+{
+	struct folder *f = q->first;
+
+	if (!f)
+		return NULL;
+	q->first = f->next;
+	if (!q->first)
+		q->last = &q->first;
+	return f;
+}
+
+/* What a name leads to: the kind by which rules are asked. 1 = nothing. */
+static int kind_of(const struct search *s, const char *path, enum path_kind *ret)
+{
+	_cleanup_close_ int fd =
+		launch_caller_open(s->l->context, s->l->root_fd, path, O_PATH | O_CLOEXEC, RESOLVE_IN_ROOT);
+	struct stat st;
+
+	if (fd == -ENOENT || fd == -ENOTDIR || fd == -ELOOP)
+		return 1;
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return fd < 0 ? fd : -errno;
+	*ret = S_ISDIR(st.st_mode) ? PATH_FOLDER : PATH_FILE;
+	return 0;
+}
+
+/* What is to be done to a thing in surroundings of that access; -1 = nothing. */
+static int protection_of(const struct path_verdict *v, enum path_access around)
+{
+	if (v->access == PATH_DENIED)
+		return LAUNCH_COVER;
+	if (!is_writable(around))
+		return -1;
+	/* A layer of its own for a single name cannot be had here: it is not written to, then. */
+	if (v->access == PATH_READABLE || (v->access == PATH_OVERLAID && around == PATH_WRITABLE))
+		return LAUNCH_LOCK_READ_ONLY;
+	return v->keep ? LAUNCH_LOCK : -1;
+}
+
+static void pass_over(struct search *s, enum path_access around)
+{
+	if (is_writable(around))
+		s->l->n_not_kept++;
+	else
+		s->l->n_not_searched++;
+}
+
+/* A mount lies there: one of an earlier pass. */
+static bool is_mount_root(const struct launch *l, const char *path)
+{
+	_cleanup_close_ int fd = launch_caller_open(l->context, l->root_fd, path, O_PATH | O_CLOEXEC, RESOLVE_IN_ROOT);
+	struct statx st;
+
+	return fd >= 0 && statx(fd, "", AT_EMPTY_PATH, 0, &st) == 0 &&
+	       st.stx_attributes & st.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT;
+}
+
+static int protect(struct search *s, const char *path, int how, enum path_access around, struct error *e)
+{
+	struct launch *l = s->l;
+	const struct launch_target *t = how < 0 ? NULL : launch_target_at(l, path);
+
+	/* By the plan, already. */
+	if (how < 0 || (t && (t->mount->type == PLAN_COVER || t->mount->type == PLAN_LOCK)))
+		return 0;
+	if (s->passes > 1 && is_mount_root(l, path))
+		return 0;
+	if (s->n_made++ >= LIMIT_COVERS) {
+		pass_over(s, around);
+		return 0;
+	}
+	return launch_protect_path(l, path, (enum launch_protection)how, e);
+}
+
+/* Git's store of contents: many files, whose names say nothing. What it says of other stores is in "info". */
+static bool is_store(const struct folder *f)
+{
+	return strstr(f->path, "/.git/") && strcmp(strrchr(f->path, '/'), "/objects") == 0;
+}
+
+static enum path_kind kind_of_type(unsigned type)
+{
+	return type == DT_DIR ? PATH_FOLDER : PATH_FILE;
+}
+
+/* Grants are looked at by themselves; other mounts of the plan are nobody's files. */
+static bool is_mounted(const struct launch *l, const char *path)
+{
+	const struct launch_target *t = launch_target_at(l, path);
+
+	return t && t->tree->attached && launch_target_is_mount(t);
+}
+
+/* s->path is the entry's. */
+static int look_at_entry(struct search *s, const struct folder *f, unsigned type, struct error *e)
+{
+	enum path_kind kind = kind_of_type(type);
+	struct path_verdict v;
+	int how, r;
+
+	/* Whether the rules care at all is asked before anything is opened. */
+	path_rules_decide_in(s->l->rules, &s->folder, s->path, kind, &v);
+	how = protection_of(&v, f->access);
+	if (how < 0 && kind == PATH_FILE && type != DT_LNK && type != DT_UNKNOWN)
+		return 0;
+	if (is_mounted(s->l, s->path))
+		return 0;
+	if (type == DT_LNK || type == DT_UNKNOWN || how >= 0) {
+		struct path_verdict as_folder = v;
+
+		if (type == DT_LNK && how < 0) {
+			path_rules_decide(s->l->rules, s->path, PATH_FOLDER, &as_folder);
+			how = protection_of(&as_folder, f->access);
+		}
+		if (how < 0 && type != DT_UNKNOWN)
+			return 0;
+		r = kind_of(s, s->path, &kind);
+		/* A link may have led nowhere all the time. */
+		s->moved |= r > 0 && type != DT_LNK;
+		if (r != 0)
+			return r < 0 ? r : 0;
+		path_rules_decide(s->l->rules, s->path, kind, &v);
+		how = protection_of(&v, f->access);
+	}
+	r = protect(s, s->path, how, f->access, e);
+	if (r < 0 || kind != PATH_FOLDER || v.access == PATH_DENIED || !path_rules_concern_below(s->l->rules, s->path))
+		return r;
+	if (type == DT_LNK && (f->by_link || how < 0))
+		return 0;
+	return add_folder(s, s->path, v.access == PATH_ABSENT ? f->access : v.access, type == DT_LNK);
+}
+
+/* Where opens are not refused later, all must be seen now. Without nesting they may be yet: launch_search_check(). */
+static bool must_see_all(const struct launch *l)
+{
+	return !l->late_guard && !(l->plan.flags & PLAN_DEGRADED) && l->plan.flags & PLAN_NESTING;
+}
+
+static int not_searched(const struct launch *l, struct error *e)
+{
+	/* The path last: it may be cut. */
+	return launch_step_fail(e, l->unsearched_err, "Remove that folder, or deny it, or allow less.",
+				"What the rules protect cannot be looked for (%s) in %s.", strerror(l->unsearched_err),
+				l->unsearched);
+}
+
+static int skip(struct search *s, const char *folder, int err, struct error *e)
+{
+	struct launch *l = s->l;
+
+	l->n_not_searched++;
+	if (!l->unsearched) {
+		l->unsearched = strdup(folder);
+		l->unsearched_err = err;
+	}
+	if (!l->unsearched)
+		return -ENOMEM;
+	return must_see_all(l) ? not_searched(l, e) : 0;
+}
+
+/* Makes s->path the entry's; false = it is too long for a path. */
+static bool append_name(struct search *s, const char *name)
+{
+	size_t n = strlen(name);
+
+	if (s->folder.len + 1 + n >= sizeof(s->path))
+		return false;
+	s->path[s->folder.len] = '/';
+	memcpy(s->path + s->folder.len + 1, name, n + 1);
+	return true;
+}
+
+static int look_at(struct search *s, const struct folder *f, const char *name, unsigned type, struct error *e)
+{
+
+	if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+		return 0;
+	if (++s->n_entries > s->limit) {
+		s->full = true;
+		return 0;
+	}
+	/* Longer than what any call takes; reached by relative names only. */
+	if (!append_name(s, name))
+		return skip(s, f->path, ENAMETOOLONG, e);
+	if (s->is_store && strcmp(name, "info") != 0)
+		return 0;
+	return look_at_entry(s, f, type, e);
+}
+
+static int open_folder(const struct search *s, struct folder *f)
+{
+	_cleanup_close_ int fd =
+		launch_caller_open(s->l->context, s->l->root_fd, f->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC,
+				   RESOLVE_IN_ROOT | (f->by_link ? 0 : RESOLVE_NO_SYMLINKS));
+	struct statfs fs;
+	struct stat st;
+
+	if (fd < 0)
+		return fd;
+	if (fstatfs(fd, &fs) < 0 || fstat(fd, &st) < 0)
+		return -errno;
+	f->inode = st.st_ino;
+	f->changed = st.st_ctim;
+	/* Of the kernel's: covered by a later step. */
+	return launch_source_is_special((uint64_t)fs.f_type) ? -ENOENT : take_fd(&fd);
+}
+
+static int read_folder(struct search *s, struct folder *f, struct error *e)
+{
+	_cleanup_close_ int fd = open_folder(s, f);
+	long n = 0;
+	int r = 0;
+
+	/* Gone, or swapped for something else, meanwhile. */
+	if (fd == -ENOENT || fd == -ENOTDIR || fd == -ELOOP) {
+		s->moved = true;
+		return 0;
+	}
+	if (fd < 0)
+		return skip(s, f->path, -fd, e);
+	path_rules_enter(s->l->rules, f->path, &s->folder);
+	s->is_store = is_store(f);
+	memcpy(s->path, f->path, s->folder.len);
+	while (r == 0 && !s->full && (n = syscall(SYS_getdents64, fd, s->buffer, sizeof(s->buffer))) > 0)
+		for (long at = 0; at < n && r == 0 && !s->full;) {
+			const struct entry *entry = (const struct entry *)(s->buffer + at);
+
+			r = look_at(s, f, entry->name, entry->type, e);
+			at += entry->length;
+		}
+	/* A folder that is removed while it is read has no entries. */
+	return r < 0 || n >= 0 || errno == ENOENT ? r : -errno;
+}
+
+/* The access of a grant that no rule is about is that of its mount. */
+static enum path_access access_of(const struct launch_target *t)
+{
+	if (t->mount->flags & PLAN_READ_ONLY || t->tree->read_only)
+		return PATH_READABLE;
+	return t->mount->type == PLAN_MOUNT_OVERLAY ? PATH_OVERLAID : PATH_WRITABLE;
+}
+
+static int add_grant(struct search *s, const struct launch_target *t, struct error *e)
+{
+	enum path_access around = access_of(t);
+	struct path_verdict v;
+	int r;
+
+	path_rules_decide(s->l->rules, t->path, t->tree->is_dir ? PATH_FOLDER : PATH_FILE, &v);
+	if (v.access == PATH_DENIED || (v.access == PATH_READABLE && is_writable(around))) {
+		r = protect(s, t->path, protection_of(&v, around), around, e);
+		if (r < 0 || v.access == PATH_DENIED)
+			return r;
+	}
+	if (!t->tree->is_dir || !path_rules_concern_below(s->l->rules, t->path))
+		return 0;
+	return add_folder(s, t->path, v.access == PATH_ABSENT ? around : v.access, false);
+}
+
+/* The project first: it is what the session is about. */
+static int add_grants(struct search *s, bool project, struct error *e)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < s->l->n_targets && r == 0; i++) {
+		const struct launch_target *t = &s->l->targets[i];
+
+		if (t->tree->attached && t->mount->flags & PLAN_GRANT &&
+		    project == ((t->mount->flags & PLAN_PROJECT) != 0))
+			r = add_grant(s, t, e);
+	}
+	return r;
+}
+
+static int search_once(struct search *s, struct error *e)
+{
+	struct folder *f;
+	int r;
+
+	s->passes++;
+	s->moved = s->full = false;
+	s->n_entries = 0;
+	s->l->n_not_searched = s->l->n_not_kept = 0;
+	free(s->l->unsearched);
+	s->l->unsearched = NULL;
+	r = add_grants(s, true, e);
+	if (r == 0)
+		r = add_grants(s, false, e);
+	while ((f = take_folder(s->writable.first ? &s->writable : &s->others))) {
+		if (r == 0 && !s->full)
+			r = read_folder(s, f, e);
+		/* The one in which it ended, too. */
+		if (s->full)
+			pass_over(s, f->access);
+		if (is_writable(f->access))
+			put_folder(&s->seen, f);
+		else
+			free(f);
+	}
+	s->n_all += s->n_entries;
+	return r;
+}
+
+static bool is_later(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec > b->tv_sec || (a->tv_sec == b->tv_sec && a->tv_nsec >= b->tv_nsec);
+}
+
+/* It was changed since it was read; so recently counts too, as the clock that stamps files may tick seldom. */
+static bool has_changed(const struct search *s, const struct folder *f, const struct timespec *recently)
+{
+	_cleanup_close_ int fd =
+		launch_caller_open(s->l->context, s->l->root_fd, f->path, O_PATH | O_CLOEXEC, RESOLVE_IN_ROOT);
+	struct stat st;
+
+	return fd < 0 || fstat(fd, &st) < 0 || st.st_ino != f->inode || !is_later(&f->changed, &st.st_ctim) ||
+	       is_later(&st.st_ctim, recently);
+}
+
+/* Somebody moves folders while they are read: one that goes from where we have not been to where we were is not seen.
+ * Frees what was noted for that. */
+static bool was_moved(struct search *s, const struct timespec *recently)
+{
+	bool moved = s->moved && !s->full;
+	struct folder *f;
+
+	while ((f = take_folder(&s->seen))) {
+		moved = moved || (!s->full && has_changed(s, f, recently));
+		free(f);
+	}
+	return moved;
+}
+
+/* It may have been missed by all looks. Where the kernel refuses by name that is no matter. */
+static int moving(const struct launch *l, struct error *e)
+{
+	if ((l->late_guard && l->lock_guard) || l->plan.flags & PLAN_DEGRADED)
+		return 0;
+	return launch_step_fail(e, EAGAIN, "Look for the program that does so, and try again.",
+				"Folders are moved all the time, so that what the rules protect cannot be found.");
+}
+
+/* Who moves folders to and fro, another session of the project for one, hides one from all passes by luck alone. */
+static int search_all(struct search *s, struct error *e)
+{
+	struct timespec began;
+	bool again = true, changes = false;
+	int r = 0;
+
+	clock_gettime(CLOCK_MONOTONIC, &began);
+	while (r == 0 && again) {
+		struct timespec recently, now;
+
+		clock_gettime(CLOCK_REALTIME_COARSE, &recently);
+		recently.tv_sec -= recently.tv_nsec < RECENT_NS;
+		recently.tv_nsec += recently.tv_nsec < RECENT_NS ? 1000000000 - RECENT_NS : -RECENT_NS;
+		r = search_once(s, e);
+		s->n_moved += s->moved;
+		changes = was_moved(s, &recently);
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		again = changes && s->n_all < PASSES_ENTRIES &&
+			(s->passes < PASSES || (s->n_moved > 0 && now.tv_sec - began.tv_sec <= PASSES_SECONDS));
+	}
+	return r == 0 && changes && s->n_moved > s->passes / 4 ? moving(s->l, e) : r;
+}
+
+static int too_many(struct error *e)
+{
+	return launch_step_fail(
+		e, E2BIG, "Remove files, deny whole folders instead of single files, or allow less.",
+		"More than %d files, or %d that the rules protect, are granted: they cannot all be found.",
+		LIMIT_SEARCH, LIMIT_COVERS);
+}
+
+int launch_search(struct launch *l, struct error *e)
+{
+	_cleanup_free_ struct search *s = malloc(sizeof(*s));
+	int r;
+
+	if (!s)
+		return -ENOMEM;
+	if (!l->rules)
+		return 0;
+	*s = (struct search){ .l = l };
+	s->limit = l->late_guard && l->lock_guard ? LIMIT_SEARCH_GUARDED : LIMIT_SEARCH;
+	s->writable.last = &s->writable.first;
+	s->others.last = &s->others.first;
+	s->seen.last = &s->seen.first;
+	r = search_all(s, e);
+	if (r < 0 || l->plan.flags & PLAN_DEGRADED)
+		return r;
+	if (l->n_not_kept > 0 && !(l->late_guard && l->lock_guard))
+		return too_many(e);
+	return l->n_not_searched > 0 && must_see_all(l) ? too_many(e) : 0;
+}
+
+int launch_search_check(struct launch *l, struct error *e)
+{
+	if (l->n_not_searched == 0 || l->late_guard || l->plan.flags & PLAN_DEGRADED)
+		return 0;
+	return l->unsearched ? not_searched(l, e) : too_many(e);
+}
