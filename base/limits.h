@@ -92,6 +92,8 @@
 #define LIMIT_TLS_RECORDS 64
 #define LIMIT_HTTP_HEAD (64U << 10)
 #define LIMIT_HTTP_HEADERS 128
+/* User and password for the upstream proxy: tokens that serve as passwords have a few hundred bytes. */
+#define LIMIT_PROXY_AUTH 1024
 /* Names that DNS has invented an address for, one session. */
 #define LIMIT_DNS_NAMES 16384
 
@@ -107,5 +109,13 @@
 #define LIMIT_SSH_ANSWER (256U << 10)
 /* Connections of one session's programs to it at a time; further ones wait. */
 #define LIMIT_SSH_CONNECTIONS 16
+
+/* Keygrips that a policy names of the user's gpg-agent. */
+#define LIMIT_GPG_KEYS 64
+/* Assuan's own bound of a line, with its end; of the data of one answer (a signature of RSA 16,384 has some 6 KiB, three
+ * times that where every byte is escaped); connections as for ssh. */
+#define LIMIT_ASSUAN_LINE 1002U
+#define LIMIT_GPG_ANSWER (32U << 10)
+#define LIMIT_GPG_CONNECTIONS 16
 
 #endif

@@ -18,24 +18,25 @@ MAY_INCLUDE = {
     'json': {'base'},
     'proto': {'base', 'json'},
     'view': {'base'},
-    'policy': {'base', 'json', 'view', 'sshagent'},
+    'policy': {'base', 'json', 'view', 'sshagent', 'gpgagent'},
     'git': {'base'},
     'sshagent': {'base'},
+    'gpgagent': {'base'},
     'client': {'base', 'json', 'proto', 'policy', 'view', 'git', 'sshagent'},
     'daemon/wire': {'base', 'view'},
     'daemon/linux': {'base', 'view', 'daemon/wire'},
     'daemon/late': {'base', 'view', 'daemon/wire', 'daemon/linux'},
     'daemon/monitor': {'base', 'view', 'daemon/wire', 'daemon/linux'},
     'daemon/launch': {'base', 'view', 'daemon/wire', 'daemon/linux'},
-    'daemon/session': {'base', 'daemon/wire', 'policy', 'proto', 'sshagent'},
+    'daemon/session': {'base', 'daemon/wire', 'policy', 'proto', 'sshagent', 'gpgagent'},
     # Of session its gateway, of control the form of an audit line.
     'daemon/proxy': {'base', 'json', 'policy', 'daemon/wire', 'daemon/linux', 'daemon/session', 'daemon/control'},
-    'daemon/control': {'base', 'json', 'proto', 'policy', 'view', 'daemon/wire', 'sshagent'},
+    'daemon/control': {'base', 'json', 'proto', 'policy', 'view', 'daemon/wire', 'sshagent', 'gpgagent'},
 }
 # Of text parsers' rooms only these headers are let through.
 ALLOWED_HEADERS = {
-    'daemon/session': {'proto/stream.h', 'policy/egress.h', 'policy/egress_wire.h', 'policy/hostname.h',
-                       'policy/address.h'},
+    'daemon/session': {'proto/stream.h', 'policy/egress.h', 'policy/egress_proxy.h', 'policy/egress_wire.h',
+                       'policy/hostname.h', 'policy/address.h'},
 }
 # Library headers and the only files that may include them.
 ONLY_IN = {
