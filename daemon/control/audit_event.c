@@ -321,7 +321,7 @@ void audit_late(struct session *s, const struct late_event *m)
 	end(s, w, &line);
 }
 
-void audit_ssh(struct session *s, const struct session_ssh *m)
+void audit_ssh(struct session *s, const struct session_agent *m)
 {
 	_cleanup_buffer_ struct buffer line = BUFFER_INIT(LINE_MAX_BYTES);
 	struct json_writer *w = has_room(s, m->count) ? begin(s, &line, "ssh-agent") : NULL;

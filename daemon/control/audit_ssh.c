@@ -12,7 +12,7 @@ static const char *const names[] = {
 	[SSH_REQUEST_BIND] = "bind",
 };
 
-bool audit_ssh_is_valid(const struct session_ssh *m, size_t n)
+bool audit_ssh_is_valid(const struct session_agent *m, size_t n)
 {
 	return n == sizeof(*m) && m->request <= SSH_REQUEST_BIND && m->reason < SSH_REASON_COUNT && m->count > 0 &&
 	       memchr(m->fingerprint, '\0', sizeof(m->fingerprint)) && memchr(m->target, '\0', sizeof(m->target)) &&
@@ -27,7 +27,7 @@ static void write_text(struct json_writer *w, const char *key, const char *text)
 	json_write_bytes(w, text, strlen(text));
 }
 
-void audit_ssh_write(struct json_writer *w, const struct session_ssh *m)
+void audit_ssh_write(struct json_writer *w, const struct session_agent *m)
 {
 	json_write_member_string(w, "request", names[m->request]);
 	json_write_member_string(w, "verdict", m->reason == SSH_ALLOWED ? "allow" : "deny");

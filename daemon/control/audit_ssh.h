@@ -8,8 +8,8 @@
 #include "json/write.h"
 
 /* n: bytes received. Everything but .type is checked. */
-bool audit_ssh_is_valid(const struct session_ssh *m, size_t n);
+bool audit_ssh_is_valid(const struct session_agent *m, size_t n);
 /* The members from "request" on. */
-void audit_ssh_write(struct json_writer *w, const struct session_ssh *m);
+void audit_ssh_write(struct json_writer *w, const struct session_agent *m);
 
 #endif

@@ -22,7 +22,7 @@ union message {
 	struct session_status status;
 	struct session_connection connection;
 	struct late_event late;
-	struct session_ssh ssh;
+	struct session_agent ssh;
 };
 
 static void on_closed(uv_handle_t *handle)

@@ -160,11 +160,10 @@ void events_late(struct events *e, const struct late_event *event)
 	wake(e);
 }
 
-void events_ssh(struct events *e, const struct session_ssh *s)
+void events_agent(struct events *e, const struct session_agent *s)
 {
-	struct session_ssh copy = *s;
+	struct session_agent copy = *s;
 
-	copy.type = SESSION_SSH;
 	escape_program(copy.program, s->program);
 	if (push_after_gap(e, &copy, sizeof(copy), e->max) < 0)
 		e->lost += copy.count;

@@ -23,8 +23,8 @@ void events_connection(struct events *e, const struct session_connection *c);
 void events_status(struct events *e, uint32_t type, uint32_t kind, int32_t value);
 /* What pid 1 told of late files; bytes of the program's name that are no printable ASCII are escaped here. */
 void events_late(struct events *e, const struct late_event *event);
-/* Bytes of the program's name likewise. */
-void events_ssh(struct events *e, const struct session_ssh *s);
+/* .type is set; bytes of the program's name likewise. */
+void events_agent(struct events *e, const struct session_agent *s);
 /* Counts n connections that nobody will hear about. */
 void events_lost(struct events *e, uint64_t n);
 

@@ -309,7 +309,7 @@ static int service_open(uv_loop_t *loop, const struct ssh_lent *lent, struct eve
 	TAILQ_INIT(&a->clients);
 	TAILQ_INIT(&a->waiting);
 	/* On failure the process ends soon. */
-	r = ssh_told_new(loop, events, &a->told);
+	r = agent_told_new(loop, events, &a->told);
 	if (r == 0)
 		r = begin_poll(a, &a->upstream, a->agent_fd);
 	if (r == 0)
@@ -332,7 +332,7 @@ static void service_close(struct ssh_agent *a)
 	lose_upstream(a);
 	uv_close((uv_handle_t *)&a->listener, on_handle_closed);
 	a->listener_fd = fd_close(a->listener_fd);
-	ssh_told_close(a->told);
+	agent_told_close(a->told);
 }
 
 static const struct ssh_service service = { service_prepare, service_open, service_close };

@@ -5,7 +5,7 @@
 
 #include "base/limits.h"
 #include "daemon/session/ssh.h"
-#include "daemon/session/ssh_told.h"
+#include "daemon/session/agent_told.h"
 
 struct ssh_client;
 TAILQ_HEAD(ssh_clients, ssh_client);
@@ -14,7 +14,7 @@ struct ssh_agent {
 	uv_loop_t *loop;
 	const struct ssh_rules *rules;
 	struct link *link;
-	struct ssh_told *told;
+	struct agent_told *told;
 	uv_poll_t listener;
 	uv_poll_t upstream;
 	unsigned handles; /* of the two, open: freed with the last one and the last client */

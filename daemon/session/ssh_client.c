@@ -29,7 +29,7 @@ static void watch(struct ssh_client *c)
 static void tell(struct ssh_client *c, enum ssh_reason reason)
 {
 	c->told.reason = reason;
-	ssh_told_add(c->agent->told, &c->told);
+	agent_told_add(c->agent->told, &c->told);
 }
 
 /* One byte is the whole answer. */
@@ -104,7 +104,7 @@ static int next_request(struct ssh_client *c)
 	int r;
 
 	if (n < 0) { /* where the next one begins is not known */
-		c->told = (struct session_ssh){ .pid = c->told.pid };
+		c->told = (struct session_agent){ .type = SESSION_SSH, .pid = c->told.pid };
 		tell(c, SSH_MALFORMED);
 		return (int)n;
 	}
@@ -240,6 +240,7 @@ int ssh_client_new(struct ssh_agent *a, int fd)
 	memset(c, 0, offsetof(struct ssh_client, in));
 	c->agent = a;
 	c->fd = fd;
+	c->told.type = SESSION_SSH;
 	c->out.max = LIMIT_SSH_ANSWER + SSH_FRAME_HEAD;
 	r = uv_poll_init(a->loop, &c->poll, fd);
 	if (r < 0) {

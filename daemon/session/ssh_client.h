@@ -22,7 +22,7 @@ struct ssh_client {
 	bool queued;
 	uint32_t owner; /* the open question, 0 = none */
 	struct ssh_bound bound;
-	struct session_ssh told; /* of the request under way */
+	struct session_agent told; /* of the request under way */
 	size_t at, len;          /* of .in: the request begins at .at */
 	size_t frame;            /* its size */
 	struct buffer out;

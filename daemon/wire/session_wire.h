@@ -32,13 +32,14 @@ enum session_type {
 			   first */
 	/* session -> control */
 	SESSION_LATE, /* struct late_event (late.h), late_event_size() bytes */
-	SESSION_SSH,  /* struct session_ssh */
+	SESSION_SSH,  /* struct session_agent */
 	/* control -> session */
 	SESSION_RULES, /* struct session_status, 1 descriptor: sealed egress rules (policy/egress_wire.h) that hold from
 			  now on, for open connections too; value = their generation, at least 1 */
 	/* session -> control */
 	SESSION_RULES_DONE, /* struct session_status: value = the generation that holds now, kind = connections that
 			       were closed for it */
+	SESSION_GPG, /* struct session_agent */
 	SESSION_TYPE_END
 };
 
@@ -53,17 +54,17 @@ struct session_status {
 
 #define SESSION_FINGERPRINT_MAX 52
 
-/* What a program asked of its ssh-agent. */
-struct session_ssh {
+/* What a program asked of its ssh-agent or gpg-agent. */
+struct session_agent {
 	uint32_t type;
-	uint32_t request; /* enum ssh_request_kind, sshagent/ssh_request.h */
-	uint32_t reason;  /* enum ssh_reason, sshagent/ssh_verdict.h; SSH_ALLOWED: it was done */
+	uint32_t request; /* enum ssh_request_kind, sshagent/ssh_request.h; enum gpg_request_kind */
+	uint32_t reason;  /* enum ssh_reason, sshagent/ssh_verdict.h; enum gpg_reason; 0: it was done */
 	uint32_t pid;     /* in the session's namespace, or 0 */
 	uint64_t count;   /* how many like it, one after the other, this stands for */
 	uint32_t keys;    /* a list: so many were shown */
 	uint32_t code;    /* of another request: its type in the protocol */
-	char fingerprint[SESSION_FINGERPRINT_MAX]; /* of the key that was to sign, or of the host */
-	char target[SESSION_NAME_MAX];             /* host or namespace; "" = not known */
+	char fingerprint[SESSION_FINGERPRINT_MAX]; /* of the key that was to sign, or of the host; a keygrip */
+	char target[SESSION_NAME_MAX];             /* host, namespace; hash, command; "" = not known */
 	char program[SESSION_PROGRAM_MAX];
 	uint32_t reserved;
 };

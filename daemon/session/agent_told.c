@@ -1,4 +1,4 @@
-#include "daemon/session/ssh_told.h"
+#include "daemon/session/agent_told.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -10,18 +10,18 @@
 #define BURST 500
 #define PER_SECOND 20
 
-struct ssh_told {
+struct agent_told {
 	uv_timer_t timer;
 	struct events *events;
-	struct session_ssh last; /* .count: those that nobody was told of yet */
-	bool follows;            /* the timer runs: .last is being counted */
-	uint64_t tokens;         /* thousandths of an entry */
-	uint64_t filled;         /* when */
+	struct session_agent last; /* .count: those that nobody was told of yet */
+	bool follows;              /* the timer runs: .last is being counted */
+	uint64_t tokens;           /* thousandths of an entry */
+	uint64_t filled;           /* when */
 };
 
-int ssh_told_new(uv_loop_t *loop, struct events *events, struct ssh_told **ret)
+int agent_told_new(uv_loop_t *loop, struct events *events, struct agent_told **ret)
 {
-	struct ssh_told *t = calloc(1, sizeof(*t));
+	struct agent_told *t = calloc(1, sizeof(*t));
 	int r;
 
 	if (!t)
@@ -39,7 +39,7 @@ int ssh_told_new(uv_loop_t *loop, struct events *events, struct ssh_told **ret)
 	return 0;
 }
 
-static void tell(struct ssh_told *t, const struct session_ssh *s)
+static void tell(struct agent_told *t, const struct session_agent *s)
 {
 	uint64_t now = uv_now(t->timer.loop);
 
@@ -52,10 +52,10 @@ static void tell(struct ssh_told *t, const struct session_ssh *s)
 		return;
 	}
 	t->tokens -= 1000;
-	events_ssh(t->events, s);
+	events_agent(t->events, s);
 }
 
-static void tell_rest(struct ssh_told *t)
+static void tell_rest(struct agent_told *t)
 {
 	if (t->follows && t->last.count > 0)
 		tell(t, &t->last);
@@ -67,13 +67,13 @@ static void on_timer(uv_timer_t *timer)
 	tell_rest(timer->data);
 }
 
-static bool is_alike(const struct session_ssh *a, const struct session_ssh *b)
+static bool is_alike(const struct session_agent *a, const struct session_agent *b)
 {
 	return a->request == b->request && a->reason == b->reason && a->pid == b->pid && a->code == b->code &&
 	       a->keys == b->keys && strcmp(a->fingerprint, b->fingerprint) == 0 && strcmp(a->target, b->target) == 0;
 }
 
-void ssh_told_add(struct ssh_told *t, const struct session_ssh *s)
+void agent_told_add(struct agent_told *t, const struct session_agent *s)
 {
 	if (t->follows && is_alike(&t->last, s)) {
 		t->last.count++;
@@ -93,7 +93,7 @@ static void on_closed(uv_handle_t *handle)
 	free(handle->data);
 }
 
-void ssh_told_close(struct ssh_told *t)
+void agent_told_close(struct agent_told *t)
 {
 	tell_rest(t);
 	uv_close((uv_handle_t *)&t->timer, on_closed);
