@@ -120,6 +120,13 @@ static bool has_later(const struct launch *l, const char *path)
 	return false;
 }
 
+/* Where to look, again and again. */
+struct where {
+	const char *path;
+	int folder;       /* that it lies in, or -1: then it is found by path */
+	const char *name; /* in the folder */
+};
+
 struct found {
 	int place; /* O_PATH */
 	bool is_dir;
@@ -145,15 +152,21 @@ static int path_of(const struct launch *l, int fd, char *path, size_t size)
 	return 0;
 }
 
-/* 1 = there is something. */
-static int find(const struct launch *l, const char *path, struct found *f)
+/* Not through links; by its folder where that is known, since folders above may be moved meanwhile. */
+static int open_plain(const struct launch *l, const struct where *w, uint64_t flags)
 {
-	int r = launch_caller_open(l->context, l->root_fd, path, O_PATH | O_CLOEXEC,
-				   RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS);
+	if (w->folder >= 0)
+		return launch_caller_open(l->context, w->folder, w->name, flags, RESOLVE_NO_SYMLINKS);
+	return launch_caller_open(l->context, l->root_fd, w->path, flags, RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS);
+}
+
+static int find(const struct launch *l, const struct where *w, struct found *f)
+{
+	int r = open_plain(l, w, O_PATH | O_CLOEXEC);
 
 	f->by_link = r == -ELOOP;
 	if (f->by_link)
-		r = launch_caller_open(l->context, l->root_fd, path, O_PATH | O_CLOEXEC, RESOLVE_IN_ROOT);
+		r = launch_caller_open(l->context, l->root_fd, w->path, O_PATH | O_CLOEXEC, RESOLVE_IN_ROOT);
 	if (r < 0)
 		return r;
 	f->place = r;
@@ -163,16 +176,17 @@ static int find(const struct launch *l, const char *path, struct found *f)
 	f->device = f->st.st_dev;
 	if (f->by_link)
 		return path_of(l, f->place, f->path, sizeof(f->path));
-	snprintf(f->path, sizeof(f->path), "%s", path);
+	snprintf(f->path, sizeof(f->path), "%s", w->path);
 	return 0;
 }
 
-/* What cannot be read counts as a file with a secret: its owner can make it readable later. path: where it lies, name:
- * by which a rule holds for it. */
-static bool has_token(const struct launch *l, const char *path, const char *name)
+/* What cannot be read counts as a file with a secret: its owner can make it readable later. */
+static bool has_token(const struct launch *l, const struct where *w, const struct found *f)
 {
-	_cleanup_close_ int fd = launch_caller_open(l->context, l->root_fd, path,
-						    O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, RESOLVE_IN_ROOT);
+	const uint64_t flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+	_cleanup_close_ int fd = f->by_link
+					 ? launch_caller_open(l->context, l->root_fd, f->path, flags, RESOLVE_IN_ROOT)
+					 : open_plain(l, w, flags);
 	_cleanup_free_ char *head = malloc(PATH_TOKEN_HEAD);
 	struct stat st;
 	ssize_t n;
@@ -180,7 +194,7 @@ static bool has_token(const struct launch *l, const char *path, const char *name
 	if (fd < 0 || !head || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return true;
 	n = fd_read_full(fd, head, PATH_TOKEN_HEAD);
-	return n < 0 || path_token_found(name, head, (size_t)n, st.st_size <= n);
+	return n < 0 || path_token_found(w->path, head, (size_t)n, st.st_size <= n);
 }
 
 static bool is_overlay(int fd)
@@ -191,16 +205,16 @@ static bool is_overlay(int fd)
 }
 
 /* Do the rules mean what is there, a file or a folder, with a token or without? Changes *how; false = nothing to do. */
-static bool is_meant(const struct launch *l, const char *path, const struct found *f, enum launch_protection *how)
+static bool is_meant(const struct launch *l, const struct where *w, const struct found *f, enum launch_protection *how)
 {
 	struct path_verdict v;
 
 	if (!l->rules)
 		return true;
-	path_rules_decide(l->rules, path, f->is_dir ? PATH_FOLDER : PATH_FILE, &v);
+	path_rules_decide(l->rules, w->path, f->is_dir ? PATH_FOLDER : PATH_FILE, &v);
 	if (!f->is_dir && v.access == PATH_DENIED &&
-	    path_rules_get(l->rules, v.read_rule)->flags & PATH_RULE_IF_TOKEN && !has_token(l, f->path, path))
-		path_rules_decide(l->rules, path, PATH_FILE_WITHOUT_TOKEN, &v);
+	    path_rules_get(l->rules, v.read_rule)->flags & PATH_RULE_IF_TOKEN && !has_token(l, w, f))
+		path_rules_decide(l->rules, w->path, PATH_FILE_WITHOUT_TOKEN, &v);
 	if (*how == LAUNCH_COVER)
 		return v.access == PATH_DENIED || v.access == PATH_ABSENT;
 	/* A layer for a single name cannot be made here: it is not written to, then. */
@@ -229,10 +243,11 @@ static int mount_over(struct launch *l, const struct found *f, enum launch_prote
 }
 
 /* The link itself, so that it leads to the same for as long as the session lives. */
-static int hold_link(struct launch *l, const char *path)
+static int hold_link(struct launch *l, const struct where *w)
 {
-	_cleanup_close_ int link =
-		launch_caller_open(l->context, l->root_fd, path, O_PATH | O_NOFOLLOW | O_CLOEXEC, RESOLVE_IN_ROOT);
+	_cleanup_close_ int link = launch_caller_open(
+		l->context, w->folder < 0 ? l->root_fd : w->folder, w->folder < 0 ? w->path : w->name,
+		O_PATH | O_NOFOLLOW | O_CLOEXEC, w->folder < 0 ? RESOLVE_IN_ROOT : 0);
 	struct stat st;
 	uint64_t id;
 
@@ -241,12 +256,12 @@ static int hold_link(struct launch *l, const char *path)
 	return S_ISLNK(st.st_mode) ? launch_cover_lock(l, link, false, &id) : 0;
 }
 
-/* Looks the path up once more: is it our mount that it leads to? */
-static int leads_to(const struct launch *l, const char *path, uint64_t id)
+/* Looks it up once more: is it our mount that the name leads to? */
+static int leads_to(const struct launch *l, const struct where *w, uint64_t id)
 {
 	struct found f = { .place = -1 };
 	uint64_t now = 0;
-	int r = find(l, path, &f);
+	int r = find(l, w, &f);
 
 	if (r == 0)
 		r = launch_place_mount_id(f.place, &now);
@@ -255,21 +270,21 @@ static int leads_to(const struct launch *l, const char *path, uint64_t id)
 }
 
 /* 0 = done; -EAGAIN = look again; -ENOENT = it leads nowhere just now. */
-static int protect_once(struct launch *l, const char *path, enum launch_protection how, struct error *e)
+static int protect_once(struct launch *l, const struct where *w, enum launch_protection how, struct error *e)
 {
 	struct found f = { .place = -1 };
 	uint64_t id;
-	int r = find(l, path, &f);
+	int r = find(l, w, &f);
 
 	if (r == 0 && f.device != l->covers_device && (!f.by_link || launch_target_is_granted(l, f.path)) &&
-	    is_meant(l, path, &f, &how)) {
+	    is_meant(l, w, &f, &how)) {
 		r = mount_over(l, &f, how, &id, e);
 		if (r == 0 && f.by_link && how != LAUNCH_COVER)
-			r = hold_link(l, path);
+			r = hold_link(l, w);
 		if (r == 0)
-			r = leads_to(l, path, id);
+			r = leads_to(l, w, id);
 		if (r == 0)
-			launch_link_add(&f.st, path);
+			launch_link_add(&f.st, w->path);
 		if (r == 0 && how == LAUNCH_COVER)
 			l->n_covered++;
 		else if (r == 0)
@@ -284,14 +299,14 @@ static int protect_once(struct launch *l, const char *path, enum launch_protecti
 	return r;
 }
 
-int launch_protect_path(struct launch *l, const char *path, enum launch_protection how, struct error *e)
+static int protect(struct launch *l, const struct where *w, enum launch_protection how, struct error *e)
 {
 	struct error why;
 	int absent = 0, r = -EAGAIN;
 
 	for (int i = 0; i < TRIES && absent < ABSENT_TRIES; i++) {
 		why = (struct error)ERROR_INIT;
-		r = protect_once(l, path, how, &why);
+		r = protect_once(l, w, how, &why);
 		if (r != -EAGAIN && r != -ENOENT)
 			break;
 		absent = r == -ENOENT ? absent + 1 : 0;
@@ -300,8 +315,22 @@ int launch_protect_path(struct launch *l, const char *path, enum launch_protecti
 		return 0;
 	if (r == -EAGAIN || r == -ENOENT)
 		return launch_step_fail(e, EAGAIN, "Look for the program on the host that does so.",
-					"%s is changed all the time and cannot be protected.", path);
+					"%s is changed all the time and cannot be protected.", w->path);
 	if (r < 0 && why.code != ERROR_NONE)
 		*e = why;
-	return r < 0 ? protect_error(e, path, r) : 0;
+	return r < 0 ? protect_error(e, w->path, r) : 0;
+}
+
+int launch_protect_path(struct launch *l, const char *path, enum launch_protection how, struct error *e)
+{
+	const struct where w = { .path = path, .folder = -1 };
+
+	return protect(l, &w, how, e);
+}
+
+int launch_protect_in(struct launch *l, int folder, const char *path, enum launch_protection how, struct error *e)
+{
+	const struct where w = { .path = path, .folder = folder, .name = strrchr(path, '/') + 1 };
+
+	return protect(l, &w, how, e);
 }

@@ -16,6 +16,9 @@ enum launch_protection {
  * nothing. 0; -errno with *e filled, also where path does not stand still.
  */
 int launch_protect_path(struct launch *l, const char *path, enum launch_protection how, struct error *e);
+/* The same for the last name of path in an open folder, wherever that is moved meanwhile; a link is followed by path.
+ */
+int launch_protect_in(struct launch *l, int folder, const char *path, enum launch_protection how, struct error *e);
 
 /* The mounts of the plan below a path, taken aside while something is mounted over it. */
 struct launch_deeper {

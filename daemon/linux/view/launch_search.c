@@ -10,6 +10,8 @@
 #include "base/limits.h"
 #include "daemon/launch/launch_step.h"
 #include "daemon/linux/launch/launch_caller.h"
+#include "daemon/linux/view/launch_folder.h"
+#include "daemon/linux/view/launch_moves.h"
 #include "daemon/linux/view/launch_protect.h"
 #include "daemon/linux/view/launch_source.h"
 #include "daemon/linux/launch/launch_sys.h"
@@ -18,12 +20,11 @@
 
 /* Entries that one call brings: a page of them costs as much as a single one. */
 #define ENTRIES_SIZE (64U << 10)
-/* Looks at a tree that changes meanwhile, and entries in all of them; seconds where folders move. */
+/* Where moves are not told: looks at a tree that changes meanwhile, and entries in all of them. */
 #define PASSES 32
 #define PASSES_ENTRIES 200000
-#define PASSES_SECONDS 2
-/* Two ticks of the slowest clock. */
-#define RECENT_NS 20000000L
+/* Where they are: seconds for somebody who moves things all the time. */
+#define MOVES_SECONDS 2
 
 /* What getdents64 fills in. */
 struct entry {
@@ -34,35 +35,22 @@ struct entry {
 	char name[];
 };
 
-/* A folder whose entries are to be looked at. */
-struct folder {
-	struct folder *next;
-	enum path_access access;
-	bool by_link; /* a symlink that stands for a folder (.git) */
-	uint64_t inode;
-	struct timespec changed; /* when it was opened */
-	char path[];
-};
-
-struct queue {
-	struct folder *first;
-	struct folder **last;
-};
-
 struct search {
 	struct launch *l;
-	struct queue writable; /* before the others: what must be locked lies there */
-	struct queue others;
-	struct queue seen; /* of the former, in this pass */
+	struct launch_moves *moves;          /* NULL: moves are not told */
+	struct launch_folder_queue writable; /* before the others: what must be locked lies there */
+	struct launch_folder_queue others;
 	unsigned passes;
-	bool moved;       /* something went away in this pass before it was looked at */
-	unsigned n_moved; /* passes in which that was so */
-	size_t n_all;     /* entries of all passes */
+	bool again;   /* some of what is met now is protected already */
+	bool gone;    /* something went away before it was looked at */
+	bool is_news; /* something was met that had not been met before */
+	size_t n_all; /* entries of all passes */
 	size_t n_entries;
 	size_t n_made;
 	size_t limit;
 	bool full;                 /* as many entries as may be were looked at */
-	struct path_folder folder; /* the one that is read; its path is the beginning of path */
+	int at;                    /* the folder that is read, -1 = none */
+	struct path_folder folder; /* its path, which is the beginning of path */
 	bool is_store;             /* of git's contents */
 	char path[LIMIT_PATH];
 	char buffer[ENTRIES_SIZE] __attribute__((aligned(8)));
@@ -73,44 +61,32 @@ static bool is_writable(enum path_access access)
 	return access == PATH_WRITABLE || access == PATH_OVERLAID;
 }
 
-static void put_folder(struct queue *q, struct folder *f)
+static int add_folder(struct search *s, int at, const char *path, enum path_access access, bool by_link)
 {
-	f->next = NULL;
-	*q->last = f;
-	q->last = &f->next;
-}
-
-static int add_folder(struct search *s, const char *path, enum path_access access, bool by_link)
-{
-	size_t size = strlen(path) + 1;
-	struct folder *f = malloc(sizeof(*f) + size);
+	struct launch_folder *f = launch_folder_new(s->l, s->moves, at, path, access, by_link);
 
 	if (!f)
 		return -ENOMEM;
-	*f = (struct folder){ .access = access, .by_link = by_link };
-	memcpy(f->path, path, size);
-	put_folder(is_writable(access) ? &s->writable : &s->others, f);
+	launch_folder_put(is_writable(access) ? &s->writable : &s->others, f);
 	return 0;
 }
 
-/* NULL: there is none. */
-static struct folder *take_folder(struct queue *q)
+/* By the folder that is read, if path lies in it; a link is followed by path. */
+static int open_entry(const struct search *s, const char *path)
 {
-	struct folder *f = q->first;
+	const struct launch *l = s->l;
+	int r = -ELOOP;
 
-	if (!f)
-		return NULL;
-	q->first = f->next;
-	if (!q->first)
-		q->last = &q->first;
-	return f;
+	if (path == s->path && s->at >= 0)
+		r = launch_caller_open(l->context, s->at, s->path + s->folder.len + 1, O_PATH | O_CLOEXEC,
+				       RESOLVE_NO_SYMLINKS);
+	return r != -ELOOP ? r : launch_caller_open(l->context, l->root_fd, path, O_PATH | O_CLOEXEC, RESOLVE_IN_ROOT);
 }
 
 /* What a name leads to: the kind by which rules are asked. 1 = nothing. */
 static int kind_of(const struct search *s, const char *path, enum path_kind *ret)
 {
-	_cleanup_close_ int fd =
-		launch_caller_open(s->l->context, s->l->root_fd, path, O_PATH | O_CLOEXEC, RESOLVE_IN_ROOT);
+	_cleanup_close_ int fd = open_entry(s, path);
 	struct stat st;
 
 	if (fd == -ENOENT || fd == -ENOTDIR || fd == -ELOOP)
@@ -142,10 +118,10 @@ static void pass_over(struct search *s, enum path_access around)
 		s->l->n_not_searched++;
 }
 
-/* A mount lies there: one of an earlier pass. */
-static bool is_mount_root(const struct launch *l, const char *path)
+/* A mount lies there: one of ours. */
+static bool is_mount_root(const struct search *s, const char *path)
 {
-	_cleanup_close_ int fd = launch_caller_open(l->context, l->root_fd, path, O_PATH | O_CLOEXEC, RESOLVE_IN_ROOT);
+	_cleanup_close_ int fd = open_entry(s, path);
 	struct statx st;
 
 	return fd >= 0 && statx(fd, "", AT_EMPTY_PATH, 0, &st) == 0 &&
@@ -160,17 +136,19 @@ static int protect(struct search *s, const char *path, int how, enum path_access
 	/* By the plan, already. */
 	if (how < 0 || (t && (t->mount->type == PLAN_COVER || t->mount->type == PLAN_LOCK)))
 		return 0;
-	if (s->passes > 1 && is_mount_root(l, path))
+	if (s->again && is_mount_root(s, path))
 		return 0;
 	if (s->n_made++ >= LIMIT_COVERS) {
 		pass_over(s, around);
 		return 0;
 	}
+	if (path == s->path && s->at >= 0)
+		return launch_protect_in(l, s->at, path, (enum launch_protection)how, e);
 	return launch_protect_path(l, path, (enum launch_protection)how, e);
 }
 
 /* Git's store of contents: many files, whose names say nothing. What it says of other stores is in "info". */
-static bool is_store(const struct folder *f)
+static bool is_store(const struct launch_folder *f)
 {
 	return strstr(f->path, "/.git/") && strcmp(strrchr(f->path, '/'), "/objects") == 0;
 }
@@ -189,7 +167,7 @@ static bool is_mounted(const struct launch *l, const char *path)
 }
 
 /* s->path is the entry's. */
-static int look_at_entry(struct search *s, const struct folder *f, unsigned type, struct error *e)
+static int look_at_entry(struct search *s, const struct launch_folder *f, unsigned type, struct error *e)
 {
 	enum path_kind kind = kind_of_type(type);
 	struct path_verdict v;
@@ -213,7 +191,7 @@ static int look_at_entry(struct search *s, const struct folder *f, unsigned type
 			return 0;
 		r = kind_of(s, s->path, &kind);
 		/* A link may have led nowhere all the time. */
-		s->moved |= r > 0 && type != DT_LNK;
+		s->gone |= r > 0 && type != DT_LNK;
 		if (r != 0)
 			return r < 0 ? r : 0;
 		path_rules_decide(s->l->rules, s->path, kind, &v);
@@ -224,7 +202,7 @@ static int look_at_entry(struct search *s, const struct folder *f, unsigned type
 		return r;
 	if (type == DT_LNK && (f->by_link || how < 0))
 		return 0;
-	return add_folder(s, s->path, v.access == PATH_ABSENT ? f->access : v.access, type == DT_LNK);
+	return add_folder(s, s->at, s->path, v.access == PATH_ABSENT ? f->access : v.access, type == DT_LNK);
 }
 
 /* Where opens are not refused later, all must be seen now. Without nesting they may be yet: launch_search_check(). */
@@ -267,9 +245,8 @@ static bool append_name(struct search *s, const char *name)
 	return true;
 }
 
-static int look_at(struct search *s, const struct folder *f, const char *name, unsigned type, struct error *e)
+static int look_at(struct search *s, const struct launch_folder *f, const char *name, unsigned type, struct error *e)
 {
-
 	if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
 		return 0;
 	if (++s->n_entries > s->limit) {
@@ -284,40 +261,49 @@ static int look_at(struct search *s, const struct folder *f, const char *name, u
 	return look_at_entry(s, f, type, e);
 }
 
-static int open_folder(const struct search *s, struct folder *f)
+/* -ENOENT = not to be looked through: there is none, or it has been. */
+static int open_folder(struct search *s, struct launch_folder *f)
 {
-	_cleanup_close_ int fd =
-		launch_caller_open(s->l->context, s->l->root_fd, f->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC,
-				   RESOLVE_IN_ROOT | (f->by_link ? 0 : RESOLVE_NO_SYMLINKS));
+	_cleanup_close_ int fd = launch_folder_open(s->l, f);
 	struct statfs fs;
-	struct stat st;
+	int r;
 
+	/* Gone, or swapped for something else, meanwhile. */
+	if (fd == -ENOENT || fd == -ENOTDIR || fd == -ELOOP || fd == -ESTALE) {
+		s->gone |= fd != -ESTALE;
+		return -ENOENT;
+	}
 	if (fd < 0)
 		return fd;
-	if (fstatfs(fd, &fs) < 0 || fstat(fd, &st) < 0)
+	if (fstatfs(fd, &fs) < 0)
 		return -errno;
-	f->inode = st.st_ino;
-	f->changed = st.st_ctim;
 	/* Of the kernel's: covered by a later step. */
-	return launch_source_is_special((uint64_t)fs.f_type) ? -ENOENT : take_fd(&fd);
+	if (launch_source_is_special((uint64_t)fs.f_type))
+		return -ENOENT;
+	r = s->moves ? launch_moves_enter(s->moves, fd) : 0;
+	if (r < 0)
+		return r;
+	s->is_news |= r == 0;
+	return r == 0 ? take_fd(&fd) : -ENOENT;
 }
 
-static int read_folder(struct search *s, struct folder *f, struct error *e)
+static void enter(struct search *s, const struct launch_folder *f, int fd)
+{
+	path_rules_enter(s->l->rules, f->path, &s->folder);
+	s->is_store = is_store(f);
+	s->at = fd;
+	memcpy(s->path, f->path, s->folder.len);
+}
+
+static int read_folder(struct search *s, struct launch_folder *f, struct error *e)
 {
 	_cleanup_close_ int fd = open_folder(s, f);
 	long n = 0;
 	int r = 0;
 
-	/* Gone, or swapped for something else, meanwhile. */
-	if (fd == -ENOENT || fd == -ENOTDIR || fd == -ELOOP) {
-		s->moved = true;
-		return 0;
-	}
 	if (fd < 0)
-		return skip(s, f->path, -fd, e);
-	path_rules_enter(s->l->rules, f->path, &s->folder);
-	s->is_store = is_store(f);
-	memcpy(s->path, f->path, s->folder.len);
+		return fd == -ENOENT ? 0 : skip(s, f->path, -fd, e);
+	enter(s, f, fd);
 	while (r == 0 && !s->full && (n = syscall(SYS_getdents64, fd, s->buffer, sizeof(s->buffer))) > 0)
 		for (long at = 0; at < n && r == 0 && !s->full;) {
 			const struct entry *entry = (const struct entry *)(s->buffer + at);
@@ -325,6 +311,7 @@ static int read_folder(struct search *s, struct folder *f, struct error *e)
 			r = look_at(s, f, entry->name, entry->type, e);
 			at += entry->length;
 		}
+	s->at = -1;
 	/* A folder that is removed while it is read has no entries. */
 	return r < 0 || n >= 0 || errno == ENOENT ? r : -errno;
 }
@@ -351,7 +338,7 @@ static int add_grant(struct search *s, const struct launch_target *t, struct err
 	}
 	if (!t->tree->is_dir || !path_rules_concern_below(s->l->rules, t->path))
 		return 0;
-	return add_folder(s, t->path, v.access == PATH_ABSENT ? around : v.access, false);
+	return add_folder(s, -1, t->path, v.access == PATH_ABSENT ? around : v.access, false);
 }
 
 /* The project first: it is what the session is about. */
@@ -369,13 +356,29 @@ static int add_grants(struct search *s, bool project, struct error *e)
 	return r;
 }
 
+/* All that waits, and what is found in it. */
+static int read_folders(struct search *s, struct error *e)
+{
+	struct launch_folder *f;
+	int r = 0;
+
+	while ((f = launch_folder_take(s->writable.first ? &s->writable : &s->others))) {
+		if (r == 0 && !s->full)
+			r = read_folder(s, f, e);
+		/* The one in which it ended, too. */
+		if (s->full)
+			pass_over(s, f->access);
+		launch_folder_free(f);
+	}
+	return r;
+}
+
 static int search_once(struct search *s, struct error *e)
 {
-	struct folder *f;
 	int r;
 
-	s->passes++;
-	s->moved = s->full = false;
+	s->again = s->passes++ > 0;
+	s->gone = s->full = false;
 	s->n_entries = 0;
 	s->l->n_not_searched = s->l->n_not_kept = 0;
 	free(s->l->unsearched);
@@ -383,82 +386,80 @@ static int search_once(struct search *s, struct error *e)
 	r = add_grants(s, true, e);
 	if (r == 0)
 		r = add_grants(s, false, e);
-	while ((f = take_folder(s->writable.first ? &s->writable : &s->others))) {
-		if (r == 0 && !s->full)
-			r = read_folder(s, f, e);
-		/* The one in which it ended, too. */
-		if (s->full)
-			pass_over(s, f->access);
-		if (is_writable(f->access))
-			put_folder(&s->seen, f);
-		else
-			free(f);
-	}
+	if (r == 0)
+		r = read_folders(s, e);
 	s->n_all += s->n_entries;
 	return r;
 }
 
-static bool is_later(const struct timespec *a, const struct timespec *b)
+/* Without being told of moves: what went away before it was looked at may be anywhere. Who moves folders to and fro
+ * hides one from all passes by luck alone. */
+static int search_again(struct search *s, struct error *e)
 {
-	return a->tv_sec > b->tv_sec || (a->tv_sec == b->tv_sec && a->tv_nsec >= b->tv_nsec);
-}
-
-/* It was changed since it was read; so recently counts too, as the clock that stamps files may tick seldom. */
-static bool has_changed(const struct search *s, const struct folder *f, const struct timespec *recently)
-{
-	_cleanup_close_ int fd =
-		launch_caller_open(s->l->context, s->l->root_fd, f->path, O_PATH | O_CLOEXEC, RESOLVE_IN_ROOT);
-	struct stat st;
-
-	return fd < 0 || fstat(fd, &st) < 0 || st.st_ino != f->inode || !is_later(&f->changed, &st.st_ctim) ||
-	       is_later(&st.st_ctim, recently);
-}
-
-/* Somebody moves folders while they are read: one that goes from where we have not been to where we were is not seen.
- * Frees what was noted for that. */
-static bool was_moved(struct search *s, const struct timespec *recently)
-{
-	bool moved = s->moved && !s->full;
-	struct folder *f;
-
-	while ((f = take_folder(&s->seen))) {
-		moved = moved || (!s->full && has_changed(s, f, recently));
-		free(f);
-	}
-	return moved;
-}
-
-/* It may have been missed by all looks. Where the kernel refuses by name that is no matter. */
-static int moving(const struct launch *l, struct error *e)
-{
-	if ((l->late_guard && l->lock_guard) || l->plan.flags & PLAN_DEGRADED)
-		return 0;
-	return launch_step_fail(e, EAGAIN, "Look for the program that does so, and try again.",
-				"Folders are moved all the time, so that what the rules protect cannot be found.");
-}
-
-/* Who moves folders to and fro, another session of the project for one, hides one from all passes by luck alone. */
-static int search_all(struct search *s, struct error *e)
-{
-	struct timespec began;
-	bool again = true, changes = false;
 	int r = 0;
 
-	clock_gettime(CLOCK_MONOTONIC, &began);
-	while (r == 0 && again) {
-		struct timespec recently, now;
-
-		clock_gettime(CLOCK_REALTIME_COARSE, &recently);
-		recently.tv_sec -= recently.tv_nsec < RECENT_NS;
-		recently.tv_nsec += recently.tv_nsec < RECENT_NS ? 1000000000 - RECENT_NS : -RECENT_NS;
+	while (r == 0 && s->gone && !s->full && s->n_all < PASSES_ENTRIES && s->passes < PASSES)
 		r = search_once(s, e);
-		s->n_moved += s->moved;
-		changes = was_moved(s, &recently);
+	return r;
+}
+
+/* A name that something was moved to, in a folder that may have been read before. */
+static int look_at_moved(struct search *s, const struct launch_moved *moved, struct error *e)
+{
+	const struct launch_target *t = launch_target_around(s->l, moved->folder);
+	_cleanup_free_ struct launch_folder *f = NULL;
+	struct path_verdict v;
+	int r;
+
+	if (!t)
+		return 0;
+	path_rules_decide(s->l->rules, moved->folder, PATH_FOLDER, &v);
+	if (v.access == PATH_DENIED)
+		return 0;
+	f = launch_folder_new(s->l, NULL, -1, moved->folder, v.access == PATH_ABSENT ? access_of(t) : v.access, false);
+	if (!f)
+		return -ENOMEM;
+	enter(s, f, moved->fd);
+	r = look_at(s, f, moved->name, DT_UNKNOWN, e);
+	s->at = -1;
+	return r;
+}
+
+/* Until in all that was moved up to a moment there is nothing that was not met. */
+static int follow_moves(struct search *s, struct error *e)
+{
+	struct timespec began, now;
+	struct launch_moved *moved = malloc(sizeof(*moved));
+	int r = moved ? 0 : -ENOMEM;
+
+	clock_gettime(CLOCK_MONOTONIC, &began);
+	s->again = true;
+	do {
+		s->gone = s->is_news = false;
+		while (r == 0 && !s->full && launch_moves_next(s->moves, s->l, moved) > 0) {
+			r = look_at_moved(s, moved, e);
+			fd_close(moved->fd);
+			if (r == 0)
+				r = read_folders(s, e);
+		}
 		clock_gettime(CLOCK_MONOTONIC, &now);
-		again = changes && s->n_all < PASSES_ENTRIES &&
-			(s->passes < PASSES || (s->n_moved > 0 && now.tv_sec - began.tv_sec <= PASSES_SECONDS));
+	} while (r == 0 && !s->full && (s->gone || s->is_news) && now.tv_sec - began.tv_sec <= MOVES_SECONDS);
+	free(moved);
+	return r;
+}
+
+static int search_all(struct search *s, struct error *e)
+{
+	int r = search_once(s, e);
+
+	if (r < 0)
+		return r;
+	if (!s->moves || launch_moves_is_blind(s->moves)) {
+		launch_moves_free(s->moves);
+		s->moves = NULL;
+		return search_again(s, e);
 	}
-	return r == 0 && changes && s->n_moved > s->passes / 4 ? moving(s->l, e) : r;
+	return follow_moves(s, e);
 }
 
 static int too_many(struct error *e)
@@ -478,12 +479,12 @@ int launch_search(struct launch *l, struct error *e)
 		return -ENOMEM;
 	if (!l->rules)
 		return 0;
-	*s = (struct search){ .l = l };
+	*s = (struct search){ .l = l, .at = -1, .moves = launch_moves_new() };
 	s->limit = l->late_guard && l->lock_guard ? LIMIT_SEARCH_GUARDED : LIMIT_SEARCH;
-	s->writable.last = &s->writable.first;
-	s->others.last = &s->others.first;
-	s->seen.last = &s->seen.first;
+	launch_folder_queue_init(&s->writable);
+	launch_folder_queue_init(&s->others);
 	r = search_all(s, e);
+	launch_moves_free(s->moves);
 	if (r < 0 || l->plan.flags & PLAN_DEGRADED)
 		return r;
 	if (l->n_not_kept > 0 && !(l->late_guard && l->lock_guard))

@@ -107,16 +107,21 @@ bool launch_target_is_mount(const struct launch_target *t)
 	}
 }
 
-bool launch_target_is_granted(const struct launch *l, const char *path)
+const struct launch_target *launch_target_around(const struct launch *l, const char *path)
 {
 	for (size_t len = strlen(path); len > 1;) {
 		const struct launch_target *t = at(l, path, len);
 
 		if (t && t->tree->attached && launch_target_is_mount(t))
-			return (t->mount->flags & PLAN_GRANT) != 0;
+			return t->mount->flags & PLAN_GRANT ? t : NULL;
 		while (len > 1 && path[len - 1] != '/')
 			len--;
 		len -= len > 1;
 	}
-	return false;
+	return NULL;
+}
+
+bool launch_target_is_granted(const struct launch *l, const char *path)
+{
+	return launch_target_around(l, path) != NULL;
 }

@@ -14,5 +14,7 @@ struct launch_target *launch_target_below(const struct launch *l, const char *pa
 bool launch_target_is_mount(const struct launch_target *t);
 /* path is that of a grant (PLAN_GRANT) that is attached, or below one, and nothing else is mounted between. */
 bool launch_target_is_granted(const struct launch *l, const char *path);
+/* That grant; NULL where it is none. */
+const struct launch_target *launch_target_around(const struct launch *l, const char *path);
 
 #endif

@@ -1,0 +1,330 @@
+#include "daemon/linux/view/launch_moves.h"
+
+#include <linux/stat.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/fanotify.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "daemon/linux/launch/launch_caller.h"
+#include "daemon/linux/launch/launch_sys.h"
+
+#define BUFFER_SIZE 16384
+
+struct mount {
+	uint64_t id;
+	fsid_t fsid;
+	int fd; /* of a folder in it, opened for reading */
+};
+
+/* Inodes of folders, open addressing; 0 = free. */
+struct seen {
+	uint64_t *keys;
+	size_t n;
+	size_t room; /* a power of two, or 0 */
+};
+
+struct launch_moves {
+	int group;
+	bool blind;
+	struct mount *mounts;
+	size_t n_mounts;
+	size_t last; /* found last: mostly the next one, too */
+	struct seen seen;
+	/* events that are told just now: bytes of the queue still to be read, and what was read of it */
+	int waiting;
+	bool in_round;
+	size_t at;
+	size_t end;
+	size_t mount; /* the next in which the event at `at` is looked for */
+	_Alignas(struct fanotify_event_metadata) char buffer[BUFFER_SIZE];
+};
+
+struct launch_moves *launch_moves_new(void)
+{
+	struct launch_moves *m = malloc(sizeof(*m));
+
+	if (!m)
+		return NULL;
+	*m = (struct launch_moves){ 0 };
+	m->group = fanotify_init(
+		FAN_CLASS_NOTIF | FAN_CLOEXEC | FAN_NONBLOCK | FAN_UNLIMITED_QUEUE | FAN_REPORT_DFID_NAME, 0);
+	if (m->group >= 0)
+		return m;
+	free(m);
+	return NULL;
+}
+
+void launch_moves_free(struct launch_moves *m)
+{
+	if (!m)
+		return;
+	for (size_t i = 0; i < m->n_mounts; i++)
+		fd_close(m->mounts[i].fd);
+	fd_close(m->group);
+	free(m->mounts);
+	free(m->seen.keys);
+	free(m);
+}
+
+static uint64_t mix(uint64_t x)
+{
+	/* The finalizer of MurmurHash3. */
+	x = (x ^ x >> 33) * 0xff51afd7ed558ccdULL;
+	x = (x ^ x >> 33) * 0xc4ceb9fe1a85ec53ULL;
+	return x ^ x >> 33;
+}
+
+/* 1 = it was there. */
+static int put(struct seen *s, uint64_t key)
+{
+	size_t i = mix(key) & (s->room - 1);
+
+	while (s->keys[i] != 0 && s->keys[i] != key)
+		i = (i + 1) & (s->room - 1);
+	if (s->keys[i] == key)
+		return 1;
+	s->keys[i] = key;
+	s->n++;
+	return 0;
+}
+
+static int grow(struct seen *s)
+{
+	struct seen larger = { .room = s->room ? 2 * s->room : 256 };
+
+	larger.keys = calloc(larger.room, sizeof(*larger.keys));
+	if (!larger.keys)
+		return -ENOMEM;
+	for (size_t i = 0; i < s->room; i++)
+		if (s->keys[i] != 0)
+			put(&larger, s->keys[i]);
+	free(s->keys);
+	*s = larger;
+	return 0;
+}
+
+/* A mount can have several devices (btrfs), and what two mounts show is covered in each. */
+static uint64_t key_of(const struct statx *st)
+{
+	uint64_t device = (uint64_t)st->stx_dev_major << 32 | st->stx_dev_minor;
+	uint64_t key = st->stx_ino ^ mix(device ^ mix(st->stx_mnt_id));
+
+	return key ? key : 1;
+}
+
+static bool is_seen(const struct seen *s, uint64_t key)
+{
+	size_t i = s->room ? mix(key) & (s->room - 1) : 0;
+
+	while (s->room && s->keys[i] != 0 && s->keys[i] != key)
+		i = (i + 1) & (s->room - 1);
+	return s->room && s->keys[i] == key;
+}
+
+static int note(struct seen *s, uint64_t key)
+{
+	if (2 * s->n >= s->room && grow(s) < 0)
+		return -ENOMEM;
+	return put(s, key);
+}
+
+static ssize_t mount_of(const struct launch_moves *m, uint64_t id)
+{
+	if (m->last < m->n_mounts && m->mounts[m->last].id == id)
+		return (ssize_t)m->last;
+	for (size_t i = 0; i < m->n_mounts; i++)
+		if (m->mounts[i].id == id)
+			return (ssize_t)i;
+	return -1;
+}
+
+/* Some file systems number folders for events and cannot find one by its number. */
+static bool finds_by_handle(int folder)
+{
+	union {
+		struct file_handle h;
+		char room[sizeof(struct file_handle) + MAX_HANDLE_SZ];
+	} handle = { .h.handle_bytes = MAX_HANDLE_SZ };
+	_cleanup_close_ int fd = -1;
+	int mount_id;
+
+	if (name_to_handle_at(folder, "", &handle.h, &mount_id, AT_EMPTY_PATH) < 0)
+		return false;
+	fd = open_by_handle_at(folder, &handle.h, O_PATH | O_CLOEXEC);
+	return fd >= 0;
+}
+
+static bool is_watched(const struct launch_moves *m, const fsid_t *fsid)
+{
+	for (size_t i = 0; i < m->n_mounts; i++)
+		if (memcmp(&m->mounts[i].fsid, fsid, sizeof(*fsid)) == 0)
+			return true;
+	return false;
+}
+
+static int add_mount(struct launch_moves *m, int folder, uint64_t id)
+{
+	struct mount *more;
+	struct statfs fs;
+	int fd;
+
+	if (fstatfs(folder, &fs) < 0)
+		return -errno;
+	if (!is_watched(m, &fs.f_fsid) &&
+	    (!finds_by_handle(folder) ||
+	     fanotify_mark(m->group, FAN_MARK_ADD | FAN_MARK_FILESYSTEM, FAN_MOVED_TO | FAN_ONDIR, folder, NULL) < 0))
+		m->blind = true;
+	if (m->n_mounts == LAUNCH_MOVES_MOUNTS)
+		return 0;
+	more = reallocarray(m->mounts, m->n_mounts + 1, sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	m->mounts = more;
+	fd = fcntl(folder, F_DUPFD_CLOEXEC, 3);
+	if (fd < 0)
+		return -errno;
+	m->mounts[m->n_mounts++] = (struct mount){ .id = id, .fsid = fs.f_fsid, .fd = fd };
+	return 0;
+}
+
+int launch_moves_enter(struct launch_moves *m, int folder)
+{
+	struct statx st;
+	ssize_t i;
+	int r = 0;
+
+	if (statx(folder, "", AT_EMPTY_PATH, STATX_INO | STATX_MNT_ID, &st) < 0)
+		return -errno;
+	i = mount_of(m, st.stx_mnt_id);
+	if (i >= 0)
+		m->last = (size_t)i;
+	else
+		r = add_mount(m, folder, st.stx_mnt_id);
+	return r < 0 ? r : note(&m->seen, key_of(&st));
+}
+
+bool launch_moves_is_blind(const struct launch_moves *m)
+{
+	return m->blind;
+}
+
+int launch_moves_mount(const struct launch_moves *m, int mount_id)
+{
+	ssize_t i = mount_of(m, (uint64_t)mount_id);
+
+	return i < 0 ? -1 : m->mounts[i].fd;
+}
+
+static int path_of(const struct launch *l, int fd, char *path, size_t size)
+{
+	char name[32];
+	ssize_t n;
+
+	snprintf(name, sizeof(name), "self/fd/%d", fd);
+	n = readlinkat(l->proc_fd, name, path, size);
+	if (n < 0 || (size_t)n == size)
+		return n < 0 ? -errno : -ENAMETOOLONG;
+	path[n] = '\0';
+	return 0;
+}
+
+/* Of what lies outside of its mount the kernel shows a path, too: one that leads elsewhere. */
+static bool leads_to(const struct launch *l, const char *path, const struct statx *st)
+{
+	_cleanup_close_ int fd = launch_caller_open(l->context, l->root_fd, path, O_PATH | O_DIRECTORY | O_CLOEXEC,
+						    RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS);
+	struct statx now;
+
+	return fd >= 0 && statx(fd, "", AT_EMPTY_PATH, STATX_INO | STATX_MNT_ID, &now) == 0 &&
+	       now.stx_ino == st->stx_ino && now.stx_mnt_id == st->stx_mnt_id;
+}
+
+/* What follows the head of an event with FAN_REPORT_DFID_NAME. NULL: something else. */
+static struct file_handle *folder_of(struct fanotify_event_metadata *e, fsid_t *ret_fsid, const char **ret_name)
+{
+	struct fanotify_event_info_fid *info = (void *)((char *)e + e->metadata_len);
+	struct file_handle *handle = (void *)info->handle;
+
+	if (e->event_len < e->metadata_len + sizeof(*info) + sizeof(*handle) ||
+	    info->hdr.info_type != FAN_EVENT_INFO_TYPE_DFID_NAME)
+		return NULL;
+	memcpy(ret_fsid, &info->fsid, sizeof(*ret_fsid));
+	*ret_name = (const char *)handle->f_handle + handle->handle_bytes;
+	return handle;
+}
+
+static bool find_in(const struct launch_moves *m, const struct launch *l, const struct mount *mount,
+		    struct file_handle *handle, const char *name, struct launch_moved *ret)
+{
+	_cleanup_close_ int fd = open_by_handle_at(mount->fd, handle, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct statx st;
+
+	if (fd < 0 || strlen(name) >= sizeof(ret->name) ||
+	    statx(fd, "", AT_EMPTY_PATH, STATX_INO | STATX_MNT_ID, &st) < 0)
+		return false;
+	if (path_of(l, fd, ret->folder, sizeof(ret->folder)) < 0 || !leads_to(l, ret->folder, &st)) {
+		/* Outside, or moved just now. It will be read when it is met, unless it was: the name is new to us,
+		 * then, and lies in the view whenever the folder does. */
+		if (!is_seen(&m->seen, key_of(&st)) || path_of(l, mount->fd, ret->folder, sizeof(ret->folder)) < 0)
+			return false;
+	}
+	memcpy(ret->name, name, strlen(name) + 1);
+	ret->fd = take_fd(&fd);
+	return true;
+}
+
+/* Looks for the event's folder in the mounts from m->mount on: two grants may show it. */
+static bool find_next(struct launch_moves *m, const struct launch *l, struct fanotify_event_metadata *e,
+		      struct launch_moved *ret)
+{
+	const char *name;
+	fsid_t fsid;
+	struct file_handle *handle = folder_of(e, &fsid, &name);
+
+	while (handle && m->mount < m->n_mounts) {
+		const struct mount *mount = &m->mounts[m->mount++];
+
+		if (memcmp(&mount->fsid, &fsid, sizeof(fsid)) == 0 && find_in(m, l, mount, handle, name, ret))
+			return true;
+	}
+	m->mount = 0;
+	return false;
+}
+
+/* false: there is no more of what waited when the round began. */
+static bool read_more(struct launch_moves *m)
+{
+	ssize_t n;
+
+	if (!m->in_round && ioctl(m->group, FIONREAD, &m->waiting) < 0)
+		m->waiting = 0;
+	m->in_round = m->waiting > 0;
+	if (!m->in_round)
+		return false;
+	n = read(m->group, m->buffer, sizeof(m->buffer));
+	m->at = 0;
+	m->end = n < 0 ? 0 : (size_t)n;
+	m->waiting = n <= 0 ? 0 : m->waiting - (int)n;
+	m->in_round = n > 0;
+	return m->in_round;
+}
+
+int launch_moves_next(struct launch_moves *m, const struct launch *l, struct launch_moved *ret)
+{
+	for (;;) {
+		struct fanotify_event_metadata *e;
+
+		if (m->at == m->end && !read_more(m))
+			return 0;
+		e = (void *)(m->buffer + m->at);
+		if (find_next(m, l, e, ret))
+			return 1;
+		m->at += e->event_len;
+	}
+}

@@ -1,0 +1,43 @@
+#ifndef ISOD_LINUX_LAUNCH_MOVES_H
+#define ISOD_LINUX_LAUNCH_MOVES_H
+/*
+ * What is moved while the granted folders are looked through: something that goes from where nobody looked yet to where
+ * somebody was would not be seen. fanotify on the whole file systems of the grants (Linux 5.9: FAN_REPORT_DFID_NAME),
+ * since it can come from anywhere on them, tells of all names that were moved, and where to.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/limits.h"
+#include "daemon/launch/launch.h"
+
+/* Mounts in which folders of grants lie: those of the grants, what is mounted below them, locks. */
+#define LAUNCH_MOVES_MOUNTS 1024
+
+struct launch_moves;
+
+struct launch_moved {
+	int fd;                  /* the folder, to read; the caller closes it */
+	char folder[LIMIT_PATH]; /* its path in the view; of one that is moved itself just now, that of its mount */
+	char name[256];
+};
+
+/* NULL: no memory, or no group to be had. */
+struct launch_moves *launch_moves_new(void);
+void launch_moves_free(struct launch_moves *m);
+
+/* To be called with each folder before it is read. 1 = it was noted before, in this mount, 0 = it is now; -errno. A
+ * mount not met before is watched from now on. */
+int launch_moves_enter(struct launch_moves *m, int folder);
+/* There are mounts on which moves are not told: their file system cannot. */
+bool launch_moves_is_blind(const struct launch_moves *m);
+
+/* A descriptor in the mount of that number (of name_to_handle_at), or -1. The moves' own. */
+int launch_moves_mount(const struct launch_moves *m, int mount_id);
+
+/* What is at *ret's name may have come there by a move. 1 = filled in; 0 = all that was moved before the first call
+ * since the last 0 has been told. */
+int launch_moves_next(struct launch_moves *m, const struct launch *l, struct launch_moved *ret);
+
+#endif
