@@ -150,7 +150,7 @@ def test_what_is_no_regular_file_keeps_nobody_waiting(session):
 
 
 def test_secret_renamed_inside_is_told(isod, session, project):
-    """This cannot be refused here: it is in the log at once."""
+    """It stays a secret (test_late_renamed.py), and is in the log at once."""
     as_user('echo SECRET > .env', project)
     session.do('mv .env harmless')
     number = session.id()
@@ -159,7 +159,7 @@ def test_secret_renamed_inside_is_told(isod, session, project):
 
 
 def test_secret_linked_inside_is_told(isod, session, project):
-    """Neither can a second name be refused, whichever of the two is made first."""
+    """So is a second name, whichever of the two is made first."""
     as_user('echo SECRET > .env; mkdir sub; echo SECRET > sub/key.pem', project)
     session.do('ln .env harmless; ln sub/key.pem sub/other; echo > plain; ln plain harmless2; echo > mine; ln mine .env.local; '
                'echo > .env.mine')

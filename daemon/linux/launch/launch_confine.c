@@ -57,6 +57,7 @@ static const struct sock_filter filter[] = {
 	ALLOW(SYS_inotify_rm_watch),
 	ALLOW(SYS_name_to_handle_at),
 	ALLOW(SYS_statfs),
+	ALLOW(SYS_fstatfs),
 	ALLOW(SYS_clock_gettime),
 	/* its memory */
 	ALLOW(SYS_brk),

@@ -21,6 +21,7 @@
 #include "daemon/linux/watch/launch_late_folder.h"
 #include "daemon/linux/watch/launch_late_mounts.h"
 #include "daemon/linux/watch/launch_late_report.h"
+#include "daemon/linux/watch/launch_late_secret.h"
 #include "daemon/linux/watch/launch_late_task.h"
 #include "daemon/linux/view/launch_link.h"
 #include "daemon/linux/view/launch_mountinfo.h"
@@ -28,6 +29,7 @@
 #include "daemon/linux/launch/launch_spawn.h"
 #include "daemon/linux/view/launch_target.h"
 #include "daemon/linux/watch/launch_watch.h"
+#include "daemon/linux/watch/launch_watch_event.h"
 #include "view/path_token.h"
 
 /* Opens answered in one turn of the loop, so that a flood of them keeps neither the link nor SIGCHLD waiting. */
@@ -42,6 +44,7 @@ struct launch_late {
 	unsigned n_concerned;           /* mounts of grants that a rule may be about */
 	const struct path_rules *rules; /* of the plan */
 	struct launch_watch *watch;
+	struct launch_late_secrets *secrets;
 	struct launch_late_folders folders;
 	struct launch_late_report report;
 };
@@ -249,6 +252,9 @@ static int open_guard(struct launch *l, struct error *e)
 	if (!late)
 		return -ENOMEM;
 	late->opens = late->proc_fds = -1;
+	late->secrets = launch_late_secret_new();
+	if (!late->secrets)
+		return -ENOMEM;
 	launch_late_report_init(&late->report, l->link_fd);
 	late->rules = l->rules;
 	late->folders.launch = l;
@@ -259,10 +265,10 @@ static int open_guard(struct launch *l, struct error *e)
 	if (r < 0)
 		return r;
 	/* Without it inotify serves, which does not say who. */
-	r = as_caller(l->context, launch_watch_group);
+	r = as_caller(l->context, launch_watch_event_group);
 	if (r == -ENOMEM || r == -ENOTRECOVERABLE)
 		return r;
-	return launch_watch_new(r, &l->plan, late->rules, &late->report, &late->watch);
+	return launch_watch_new(r, &l->plan, late->rules, &late->report, late->secrets, &late->watch);
 }
 
 int launch_late_open(struct launch *l, struct error *e)
@@ -345,6 +351,24 @@ static bool is_allowed(struct launch_late *late, char *path, int fd, struct path
 	return !decide(late, path, fd, ret) || ret->access != PATH_DENIED;
 }
 
+/* It is called something else now: judged by the name that was secret. Where there are no handles none is known; what
+ * cannot be asked is refused. */
+static bool was_secret(struct launch_late *late, int fd, struct path_verdict *ret)
+{
+	const char *path;
+	uint64_t key;
+	int r;
+
+	if (!launch_late_secret_has_any(late->secrets))
+		return false;
+	ret->read_rule = PATH_NO_RULE;
+	r = launch_late_secret_key_of_fd(fd, &key);
+	if (r < 0)
+		return r != -EOPNOTSUPP && r != -EOVERFLOW;
+	path = launch_late_secret_find(late->secrets, key);
+	return path && decide(late, path, fd, ret) && ret->access == PATH_DENIED;
+}
+
 /*
  * What has no path that can be judged is refused. That is also what the host moves out of the granted folder while it
  * is opened, or while somebody is in it: the kernel then names the place where it is on the host, about which the rules
@@ -358,7 +382,7 @@ static uint32_t judge(const struct launch *l, const struct fanotify_event_metada
 
 	if (!path_of(late, event->fd, path))
 		return FAN_DENY;
-	if (is_allowed(late, path, event->fd, &verdict))
+	if (is_allowed(late, path, event->fd, &verdict) && !was_secret(late, event->fd, &verdict))
 		return FAN_ALLOW;
 	if (verdict.read_rule == PATH_NO_RULE)
 		return FAN_DENY;
@@ -404,6 +428,9 @@ static int answer_some(const struct launch *l)
 		 * refused. */
 		if (n <= 0)
 			break;
+		/* What got its name before it was opened is known by it. */
+		if (r == 0 && l->late->watch)
+			r = launch_watch_catch_up(l->late->watch);
 		for (const struct fanotify_event_metadata *e = events; FAN_EVENT_OK(e, n); e = FAN_EVENT_NEXT(e, n)) {
 			int result = answer(l, e);
 

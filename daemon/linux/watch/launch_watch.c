@@ -14,9 +14,12 @@
 
 #include "base/cleanup.h"
 #include "base/fd.h"
+#include "daemon/linux/watch/launch_late_secret.h"
 #include "daemon/linux/watch/launch_watch_bare.h"
+#include "daemon/linux/watch/launch_watch_event.h"
 #include "daemon/linux/watch/launch_watch_folder.h"
 #include "daemon/linux/watch/launch_watch_link.h"
+#include "daemon/linux/watch/launch_watch_runs.h"
 #include "view/protect.h"
 
 /* A turn of the loop: some 200 events. */
@@ -33,6 +36,7 @@ struct launch_watch {
 	const struct plan *plan;
 	const struct path_rules *rules;
 	struct launch_late_report *report;
+	struct launch_late_secrets *secrets;
 	struct launch_watch_links links;
 	bool git; /* what git runs is protected */
 	bool behind;
@@ -56,18 +60,13 @@ struct change {
 	bool appeared; /* made, or moved here */
 	bool found;    /* by a look, not by an event: news where it was not there at the start */
 	bool known;    /* it was there at the start */
+	bool has_file; /* .file is its key */
+	uint64_t file;
 	pid_t pid;
 };
 
-int launch_watch_group(void)
-{
-	int fd = fanotify_init(FAN_CLASS_NOTIF | FAN_CLOEXEC | FAN_NONBLOCK | FAN_REPORT_DFID_NAME, 0);
-
-	return fd < 0 ? -errno : fd;
-}
-
 int launch_watch_new(int group, const struct plan *plan, const struct path_rules *rules,
-		     struct launch_late_report *report, struct launch_watch **ret)
+		     struct launch_late_report *report, struct launch_late_secrets *secrets, struct launch_watch **ret)
 {
 	struct launch_watch *w = calloc(1, sizeof(*w));
 
@@ -83,25 +82,11 @@ int launch_watch_new(int group, const struct plan *plan, const struct path_rules
 	w->plan = plan;
 	w->rules = rules;
 	w->report = report;
+	w->secrets = secrets;
 	for (uint32_t i = 0; i < plan->n_rules; i++)
 		w->git |= plan->rules[i].group == PROTECT_GIT_CONFIG;
 	*ret = w;
 	return 0;
-}
-
-bool launch_watch_runs(const char *name)
-{
-	static const char *const names[] = { "Makefile",     "makefile",     "GNUmakefile",      "justfile",
-					     "Justfile",     "Taskfile.yml", "package.json",     "pyvenv.cfg",
-					     "setup.py",     "conftest.py",  "sitecustomize.py", "noxfile.py",
-					     "tox.ini",      "build.rs",     "build.gradle",     "CMakeLists.txt",
-					     "Rakefile",     "Gemfile",      "Dockerfile",       "docker-compose.yml",
-					     "compose.yaml", "gulpfile.js",  "Gruntfile.js",     "Vagrantfile" };
-
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		if (strcmp(names[i], name) == 0)
-			return true;
-	return false;
 }
 
 static const struct path_rule *rule_at(const struct launch_watch *w, uint32_t index)
@@ -175,6 +160,23 @@ static int appeared_link(struct launch_watch *w, const struct change *c, const s
 	return tell(w, LATE_MOVED, of_secret.read_rule, c->found ? -1 : c->pid, secret);
 }
 
+/* By what it is, whatever it will be called. Also what was there at the start: it may be without a cover, having shown
+ * no secret then. */
+static void remember_secret(struct launch_watch *w, const struct change *c, const struct path_verdict *v,
+			    const char *path)
+{
+	const struct path_rule *rule = rule_at(w, v->read_rule);
+	uint64_t key = c->file;
+	bool host = c->pid == 0 || (c->found && c->known);
+
+	if (v->access != PATH_DENIED || c->is_folder || !rule)
+		return;
+	if (!c->has_file && (!c->appeared || launch_late_secret_key_of_path(path, &key) < 0))
+		return;
+	launch_late_secret_add(w->secrets, key, host ? LAUNCH_LATE_SECRET_HOST : LAUNCH_LATE_SECRET_OWN, path,
+			       !(rule->flags & PATH_RULE_IF_TOKEN));
+}
+
 /* What lies in a folder that a protection goes through, and what is in no folder that is near the top, cannot be about
  * a tool that somebody calls there. */
 static bool is_worth_watching(const struct launch_watch_folder *above, const struct launch_watch_folder *folder,
@@ -215,6 +217,7 @@ static int handle(struct launch_watch *w, struct change *c)
 		path_rules_decide_in(w->rules, c->rules, path, c->is_folder ? PATH_FOLDER : PATH_FILE, &v);
 	else
 		path_rules_decide(w->rules, path, c->is_folder ? PATH_FOLDER : PATH_FILE, &v);
+	remember_secret(w, c, &v, path);
 	if (c->gone) {
 		launch_late_report_forget(w->report, LATE_STATE, path);
 		if (c->is_folder)
@@ -360,23 +363,9 @@ static int take(struct launch_watch *w, struct change *c)
 	return r < 0 || w->names > 0 ? r : lost(w);
 }
 
-/* The name and the folder's handle: NULL where the event has none. */
-static const char *name_of(const struct fanotify_event_metadata *e, uint64_t *ret_key)
-{
-	const struct fanotify_event_info_fid *info = (const void *)((const char *)e + e->metadata_len);
-	const struct file_handle *handle = (const void *)info->handle;
-
-	if (e->event_len < e->metadata_len + sizeof(*info) + sizeof(*handle) ||
-	    info->hdr.info_type != FAN_EVENT_INFO_TYPE_DFID_NAME)
-		return NULL;
-	*ret_key = launch_watch_folder_key(&info->fsid, sizeof(info->fsid), handle->handle_type, handle->f_handle,
-					   handle->handle_bytes);
-	return (const char *)handle->f_handle + handle->handle_bytes;
-}
-
 static int take_fanotify(struct launch_watch *w, const struct fanotify_event_metadata *e)
 {
-	uint64_t key = 0;
+	struct launch_watch_event event;
 	struct change c = { .is_folder = e->mask & FAN_ONDIR,
 			    .gone = e->mask & (FAN_DELETE | FAN_MOVED_FROM),
 			    .moved = e->mask & FAN_MOVED_FROM,
@@ -385,9 +374,27 @@ static int take_fanotify(struct launch_watch *w, const struct fanotify_event_met
 
 	if (e->mask & FAN_Q_OVERFLOW)
 		return lost(w);
-	c.name = name_of(e, &key);
-	c.folder = c.name ? launch_watch_folder_by_key(&w->folders, key, true) : -1;
+	c.folder =
+		launch_watch_event_read(e, &event) ? launch_watch_folder_by_key(&w->folders, event.folder, true) : -1;
+	c.name = event.name;
+	c.has_file = event.has_file;
+	c.file = event.file;
 	return c.folder < 0 ? 0 : take(w, &c);
+}
+
+/* A buffer of events. How many there were, 0 = none was left, or -errno. */
+static int take_some_fanotify(struct launch_watch *w)
+{
+	_Alignas(struct fanotify_event_metadata) char buffer[TURN_BYTES];
+	ssize_t n = w->folders.group < 0 ? 0 : read(w->folders.group, buffer, sizeof(buffer));
+	int count = 0, r = 0;
+
+	for (const struct fanotify_event_metadata *e = (const void *)buffer; r == 0 && n > 0 && FAN_EVENT_OK(e, n);
+	     e = FAN_EVENT_NEXT(e, n), count++)
+		r = take_fanotify(w, e);
+	if (r < 0)
+		return r;
+	return n > 0 && count == 0 ? 1 : count;
 }
 
 static int take_inotify(struct launch_watch *w, const struct inotify_event *e)
@@ -408,18 +415,17 @@ static int take_inotify(struct launch_watch *w, const struct inotify_event *e)
 /* One buffer of each. *ret_more: there may be more. */
 static int read_some(struct launch_watch *w, bool *ret_more)
 {
-	_Alignas(struct fanotify_event_metadata) char buffer[TURN_BYTES];
-	ssize_t n = w->folders.group < 0 ? 0 : read(w->folders.group, buffer, sizeof(buffer));
-	int r = 0;
+	_Alignas(struct inotify_event) char buffer[TURN_BYTES];
+	ssize_t n;
+	int r;
 
 	/* For all events of a turn: folders that are full of names come in faster than they can be read. */
 	w->names = LAUNCH_WATCH_NAMES;
-	*ret_more = n > 0;
-	for (const struct fanotify_event_metadata *e = (const void *)buffer; r == 0 && n > 0 && FAN_EVENT_OK(e, n);
-	     e = FAN_EVENT_NEXT(e, n))
-		r = take_fanotify(w, e);
+	r = take_some_fanotify(w);
+	*ret_more = r != 0;
 	n = w->folders.inotify < 0 || r < 0 ? 0 : read(w->folders.inotify, buffer, sizeof(buffer));
 	*ret_more |= n > 0;
+	r = r < 0 ? r : 0;
 	for (ssize_t at = 0; r == 0 && at < n;) {
 		const struct inotify_event *e = (const void *)(buffer + at);
 
@@ -427,6 +433,21 @@ static int read_some(struct launch_watch *w, bool *ret_more)
 		at += (ssize_t)(sizeof(*e) + e->len);
 	}
 	return r;
+}
+
+int launch_watch_catch_up(struct launch_watch *w)
+{
+	unsigned waiting = launch_watch_event_waiting(w->folders.group);
+	int r = 1;
+
+	if (waiting > LAUNCH_WATCH_WAITING)
+		return -ENOBUFS;
+	w->names = LAUNCH_WATCH_NAMES;
+	while (waiting > 0 && r > 0) {
+		r = take_some_fanotify(w);
+		waiting -= r > 0 && (unsigned)r < waiting ? (unsigned)r : waiting;
+	}
+	return r < 0 ? r : 0;
 }
 
 void launch_watch_poll(const struct launch_watch *w, struct pollfd fds[2])

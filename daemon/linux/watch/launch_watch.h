@@ -8,12 +8,13 @@
  * folder itself and those below it to LAUNCH_WATCH_DEPTH, breadth first, LAUNCH_WATCH_FOLDERS at most, none below
  * node_modules; and at any depth, up to LAUNCH_WATCH_MAX, the folders that a protection goes through (.git, .claude) or
  * is about. New folders of these kinds are watched as they appear, and looked through once, since they may have been
- * filled before.
+ * filled before. What has a secret name there is remembered (launch_late_secret.h).
  */
 #include <poll.h>
 #include <stdbool.h>
 
 #include "daemon/linux/watch/launch_late_report.h"
+#include "daemon/linux/watch/launch_late_secret.h"
 #include "daemon/wire/plan.h"
 
 #define LAUNCH_WATCH_DEPTH 4
@@ -23,14 +24,15 @@
 #define LAUNCH_WATCH_NAMES 16384
 /* Marks ever set: each folder that was moved out of sight keeps one, and its inode in memory. */
 #define LAUNCH_WATCH_MARKS 65536
+/* Events that may wait. Their queue has no bound, since a lost one may be that of a secret; who makes names so much
+ * faster than they can be read that this is passed ends the session. Some 250 MB of the kernel's memory. */
+#define LAUNCH_WATCH_WAITING (1U << 20)
 
 struct launch_watch;
 
-/* Needs CAP_SYS_ADMIN, or events would not say who. A descriptor or -errno. */
-int launch_watch_group(void);
-/* Takes group over; negative: there is none, and inotify serves instead. 0 or -ENOMEM. */
+/* Takes group (launch_watch_event.h) over; negative: there is none, and inotify serves instead. 0 or -ENOMEM. */
 int launch_watch_new(int group, const struct plan *plan, const struct path_rules *rules,
-		     struct launch_late_report *report, struct launch_watch **ret);
+		     struct launch_late_report *report, struct launch_late_secrets *secrets, struct launch_watch **ret);
 
 /* With the rights of the caller: finds the folders; what is there already is no news. Returns how many granted folders
  * cannot be watched. */
@@ -39,12 +41,11 @@ size_t launch_watch_begin(struct launch_watch *w);
 void launch_watch_poll(const struct launch_watch *w, struct pollfd fds[2]);
 /* A bounded amount of what has happened. 0, or -errno where it cannot be told. */
 int launch_watch_serve(struct launch_watch *w);
+/* All that had happened when this was called, so that what is asked afterwards is answered by it. */
+int launch_watch_catch_up(struct launch_watch *w);
 /* Events were lost, and the folders have not been looked through since. */
 bool launch_watch_is_behind(const struct launch_watch *w);
 /* All that has happened until now, as far as the kernel has kept it. */
 void launch_watch_end(struct launch_watch *w);
-
-/* A file that is not protected, yet usually run by hand or by a tool on the host. */
-bool launch_watch_runs(const char *name);
 
 #endif

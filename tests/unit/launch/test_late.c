@@ -92,6 +92,15 @@ static void on_host(struct driver *d, const char *name, const char *text)
 	fd_close(fd);
 }
 
+static void folder_on_host(struct driver *d, const char *name)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/%s", d->project, name);
+	assert_int_equal(mkdir(path, 0777), 0);
+	assert_int_equal(chmod(path, 0777), 0);
+}
+
 static void rename_on_host(struct driver *d, const char *from, const char *to)
 {
 	char a[256], b[256];
@@ -212,17 +221,43 @@ static void what_is_made_last_is_told(void **state)
 	assert_told(&d, "PLANTED", PROTECT_DIRENV, "here", ".envrc");
 }
 
-static void a_secret_that_is_renamed_inside_is_told(void **state)
+static void a_secret_that_is_renamed_inside_is_told_and_stays_one(void **state)
 {
 	struct driver d;
 
-	init(&d, SHELL("echo ready; read x; mv .env harmless; exit 0"));
+	init(&d, SHELL("echo ready; read x; mv .env harmless; cat harmless; echo read $?; exit 0"));
 	start(&d);
 	expect(&d, "ready");
 	on_host(&d, ".env", "SECRET\n");
 	go_on(&d);
+	expect(&d, "read 1");
+	assert_null(strstr(d.text, "SECRET"));
 	finish(&d, 0);
 	assert_told(&d, "MOVED", PROTECT_DOTENV, "here", ".env");
+	assert_told(&d, "REFUSED", PROTECT_DOTENV, "here", "harmless");
+}
+
+/* A second name, one that is secret only there, a folder that leads to it, a file moved here by the host. */
+static void it_stays_one_under_every_name(void **state)
+{
+	struct driver d;
+
+	init(&d, SHELL("echo ready; read x; ln .env a; rm .env; mv sub b; mv b/.env c; mv key.pem d.tmp; mv d.tmp d; "
+		       "cat a c d; mv a .env; ln d e; cat .env e f; echo read $?; exit 0"));
+	start(&d);
+	expect(&d, "ready");
+	on_host(&d, ".env", "SECRET 1\n");
+	folder_on_host(&d, "new");
+	on_host(&d, "new/.env", "SECRET 2\n");
+	rename_on_host(&d, "new", "sub");
+	on_host(&d, "g", "SECRET 3\n");
+	rename_on_host(&d, "g", "key.pem");
+	on_host(&d, "f", "plain\n");
+	go_on(&d);
+	expect(&d, "read 1");
+	assert_null(strstr(d.text, "SECRET"));
+	assert_non_null(strstr(d.text, "plain"));
+	finish(&d, 0);
 }
 
 /* pid 1 ends while an open waits or comes: the session ends, nothing hangs. */
@@ -287,7 +322,8 @@ int main(void)
 		cmocka_unit_test(planted_paths_are_told),
 		cmocka_unit_test(what_the_host_makes_is_not_planted),
 		cmocka_unit_test(what_is_made_last_is_told),
-		cmocka_unit_test(a_secret_that_is_renamed_inside_is_told),
+		cmocka_unit_test(a_secret_that_is_renamed_inside_is_told_and_stays_one),
+		cmocka_unit_test(it_stays_one_under_every_name),
 		cmocka_unit_test(the_end_of_pid1_is_the_end),
 		cmocka_unit_test(a_flood_is_counted),
 		cmocka_unit_test(nesting_says_so_and_may_be_refused),

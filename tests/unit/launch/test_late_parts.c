@@ -20,6 +20,8 @@
 #include "daemon/linux/watch/launch_late_task.h"
 #include "daemon/linux/view/launch_target.h"
 #include "daemon/linux/watch/launch_watch.h"
+#include "daemon/linux/watch/launch_watch_event.h"
+#include "daemon/linux/watch/launch_watch_runs.h"
 #include "daemon/wire/link_wire.h"
 #include "view/protect.h"
 
@@ -311,7 +313,8 @@ static const struct plan watched_plan = {
 };
 
 /* As in pid 1 they live as long as the process. */
-static struct launch_watch *watches[3];
+static struct launch_watch *watches[4];
+static struct launch_late_secrets *secrets; /* of the last one */
 static size_t n_watches;
 
 static struct launch_watch *watch(int group)
@@ -321,7 +324,8 @@ static struct launch_watch *watch(int group)
 
 	assert_true(n_watches <= ARRAY_SIZE(watches));
 	assert_int_equal(path_rules_new(watched_rules, 1, &rules), 0);
-	assert_int_equal(launch_watch_new(group, &watched_plan, rules, &report, w), 0);
+	assert_non_null(secrets = launch_late_secret_new());
+	assert_int_equal(launch_watch_new(group, &watched_plan, rules, &report, secrets, w), 0);
 	return *w;
 }
 
@@ -403,6 +407,66 @@ static void a_second_look_tells_only_what_is_new(void **state)
 	fd_close(peer);
 }
 
+/* What the session makes takes no room of what the host made. */
+static void secrets_are_known_until_there_is_no_room(void **state)
+{
+	struct launch_late_secrets *s = launch_late_secret_new();
+
+	assert_non_null(s);
+	assert_false(launch_late_secret_has_any(s));
+	assert_null(launch_late_secret_find(s, 7));
+	launch_late_secret_add(s, 7, LAUNCH_LATE_SECRET_HOST, "/p/a.pem", false);
+	launch_late_secret_add(s, 7, LAUNCH_LATE_SECRET_OWN, "/p/b.pem", false);
+	assert_string_equal(launch_late_secret_find(s, 7), "/p/a.pem");
+	launch_late_secret_add(s, 7, LAUNCH_LATE_SECRET_OWN, "/p/.env", true);
+	launch_late_secret_add(s, 7, LAUNCH_LATE_SECRET_OWN, "/p/.env2", true);
+	assert_string_equal(launch_late_secret_find(s, 7), "/p/.env");
+	for (uint64_t i = 0; i < 2 * LAUNCH_LATE_SECRETS_OWN; i++)
+		launch_late_secret_add(s, 1000 + i * 8192, LAUNCH_LATE_SECRET_OWN, "/p/own", true);
+	assert_string_equal(launch_late_secret_find(s, 7), "/p/.env");
+	/* The older half has made room. */
+	assert_null(launch_late_secret_find(s, 1000 + (LAUNCH_LATE_SECRETS_OWN - 1) * 8192));
+	assert_non_null(launch_late_secret_find(s, 1000 + LAUNCH_LATE_SECRETS_OWN * 8192));
+	assert_non_null(launch_late_secret_find(s, 1000 + (2 * LAUNCH_LATE_SECRETS_OWN - 1) * 8192));
+	for (uint64_t i = 0; i < LAUNCH_LATE_SECRETS_HOST; i++)
+		launch_late_secret_add(s, 1 + i * 16, LAUNCH_LATE_SECRET_HOST, "/p/host", true);
+	assert_null(launch_late_secret_find(s, 7));
+	assert_string_equal(launch_late_secret_find(s, 1), "/p/host");
+	launch_late_secret_free(s);
+}
+
+/* By events and by looks; whatever it is called now, and what was made under a secret name and is gone at once. */
+static void what_is_secret_is_known_by_its_handle(void **state)
+{
+	int group = launch_watch_event_group(), peer = open_report();
+	struct launch_watch *w;
+	char path[128];
+	uint64_t key;
+
+	if (group < 0) {
+		fd_close(report.link_fd);
+		fd_close(peer);
+		skip();
+	}
+	watched_rules[0].effect = PATH_DENY_READ;
+	w = watch(group);
+	strcpy(folder, "/var/tmp/isod-test-watch-XXXXXX");
+	assert_non_null(mkdtemp(folder));
+	shell("echo > early.pem; echo > .envrc");
+	launch_watch_begin(w);
+	shell("mv .envrc a; echo > b; mv b .envrc; mv .envrc c; echo > .envrc; ln .envrc d; rm .envrc; echo > e");
+	assert_int_equal(launch_watch_catch_up(w), 0);
+	for (const char *name = "acde"; *name; name++) {
+		snprintf(path, sizeof(path), "%s/%c", folder, *name);
+		assert_int_equal(launch_late_secret_key_of_path(path, &key), 0);
+		assert_int_equal(launch_late_secret_find(secrets, key) != NULL, *name != 'e');
+	}
+	watched_rules[0].effect = PATH_DENY_WRITE;
+	shell("rm -r *; rmdir $PWD");
+	fd_close(report.link_fd);
+	fd_close(peer);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -418,6 +482,8 @@ int main(void)
 		cmocka_unit_test(the_end_comes_whatever_the_host_does),
 		cmocka_unit_test(full_folders_that_appear_do_not_hold_up),
 		cmocka_unit_test(a_second_look_tells_only_what_is_new),
+		cmocka_unit_test(secrets_are_known_until_there_is_no_room),
+		cmocka_unit_test(what_is_secret_is_known_by_its_handle),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
