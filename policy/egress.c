@@ -8,7 +8,9 @@
 
 static void verdict(struct egress_verdict *ret, uint32_t reason, uint32_t rule)
 {
-	*ret = (struct egress_verdict){ .allowed = reason == EGRESS_ALLOWED, .reason = reason, .rule = rule };
+	*ret = (struct egress_verdict){ .allowed = reason == EGRESS_ALLOWED || reason == EGRESS_LEARNED,
+					.reason = reason,
+					.rule = rule };
 }
 
 /* A name in another spelling would slip past a deny rule. */
@@ -25,18 +27,37 @@ static void decide_match(const struct egress_match *m, uint32_t otherwise, struc
 		verdict(ret, EGRESS_DENIED, m->deny);
 	else if (m->allow != EGRESS_NO_RULE)
 		verdict(ret, EGRESS_ALLOWED, m->allow);
+	else if (m->once != EGRESS_NO_RULE)
+		verdict(ret, EGRESS_ALLOWED, m->once);
 	else if (m->other != EGRESS_NO_RULE)
 		verdict(ret, EGRESS_PORT, m->other);
 	else
 		verdict(ret, otherwise, EGRESS_NO_RULE);
 }
 
-static void decide_name(const struct egress_rules *r, const char *name, uint16_t port, struct egress_verdict *ret)
+static void decide_by_rule(const struct egress_rules *r, const char *name, uint16_t port, uint32_t holds,
+			   struct egress_verdict *ret)
 {
 	struct egress_match m = EGRESS_MATCH_INIT;
 
+	m.holds = holds;
 	egress_index_match_name(r, name, port, &m);
 	decide_match(&m, EGRESS_NOT_LISTED, ret);
+}
+
+/* No rule allows it and none denies it. */
+static void learn(const struct egress_rules *r, const char *name, struct egress_verdict *v)
+{
+	if (r->unlisted == EGRESS_UNLISTED_LEARN && (v->reason == EGRESS_NOT_LISTED || v->reason == EGRESS_PORT) &&
+	    hostname_is_public(name))
+		verdict(v, EGRESS_LEARNED, EGRESS_NO_RULE);
+}
+
+static void decide_name(const struct egress_rules *r, const char *name, uint16_t port, uint32_t holds,
+			struct egress_verdict *ret)
+{
+	decide_by_rule(r, name, port, holds, ret);
+	learn(r, name, ret);
 }
 
 static void decide_literal(const struct egress_rules *r, const struct egress_target *t, struct egress_verdict *ret)
@@ -46,6 +67,7 @@ static void decide_literal(const struct egress_rules *r, const struct egress_tar
 	uint8_t address[16];
 	int family = address_unwrap(t->family, t->address, address);
 
+	m.holds = t->holds;
 	egress_index_match_address(r, family, address, t->port, special, &m);
 	decide_match(&m, special ? EGRESS_PRIVATE_ADDRESS : EGRESS_ADDRESS_LITERAL, ret);
 }
@@ -61,7 +83,7 @@ void egress_decide(const struct egress_rules *r, const struct egress_target *t, 
 	else if (!r->has_localhost && hostname_is_localhost(t->name))
 		verdict(ret, EGRESS_PRIVATE_ADDRESS, EGRESS_NO_RULE);
 	else
-		decide_name(r, t->name, t->port, ret);
+		decide_name(r, t->name, t->port, t->holds, ret);
 }
 
 struct dns_walk {
@@ -82,7 +104,7 @@ static int decide_dns_group(const struct egress_rules *r, uint32_t first, uint32
 		if (rule->deny)
 			break;
 		for (unsigned k = 0; k < (rule->port ? 1 : 2); k++) {
-			decide_name(r, walk->name, ports[k], walk->verdict);
+			decide_by_rule(r, walk->name, ports[k], 0, walk->verdict);
 			if (walk->verdict->allowed)
 				return 1;
 		}
@@ -103,7 +125,7 @@ void egress_decide_dns(const struct egress_rules *r, const char *name, struct eg
 		/* Not allowed anywhere: say so by the deny rule, if it was one. Port 0 is met by rules for every port.
 		 */
 		if (ret->reason != EGRESS_DENIED)
-			decide_name(r, name, 0, ret);
+			decide_name(r, name, 0, 0, ret);
 	}
 }
 
@@ -119,6 +141,17 @@ static bool pin_holds(const struct egress_pin *pin, int family, const uint8_t ad
 	return false;
 }
 
+/* Its address is known to the administrator, who says nothing of who may go there. */
+static bool is_only_learned(const struct egress_rules *r, const char *name, uint16_t port)
+{
+	struct egress_verdict v;
+
+	if (r->unlisted != EGRESS_UNLISTED_LEARN)
+		return false;
+	decide_by_rule(r, name, port, 0, &v);
+	return !v.allowed;
+}
+
 void egress_decide_address(const struct egress_rules *r, const char *name, uint8_t family, const uint8_t *address,
 			   uint16_t port, struct egress_verdict *ret)
 {
@@ -130,7 +163,8 @@ void egress_decide_address(const struct egress_rules *r, const char *name, uint8
 	egress_index_match_address(r, inner_family, inner, port, special, &m);
 	if (m.deny != EGRESS_NO_RULE)
 		verdict(ret, EGRESS_DENIED, m.deny);
-	else if (!special || pin_holds(egress_pin_find(r, name), inner_family, inner))
+	else if (!special ||
+		 (pin_holds(egress_pin_find(r, name), inner_family, inner) && !is_only_learned(r, name, port)))
 		verdict(ret, EGRESS_ALLOWED, EGRESS_NO_RULE);
 	else if (m.allow != EGRESS_NO_RULE)
 		verdict(ret, EGRESS_ALLOWED, m.allow);

@@ -16,6 +16,7 @@
 /* Why; the text of egress_reason_name() is in the audit log, the HTTP answer, the DNS extended error. */
 enum egress_reason {
 	EGRESS_ALLOWED = 0,     /* "allowed": a rule names it */
+	EGRESS_LEARNED,         /* "learned": no rule names it; let through, since the policy says learn */
 	EGRESS_NOT_LISTED,      /* "not-listed": no rule names it */
 	EGRESS_DENIED,          /* "denied": a deny rule names it */
 	EGRESS_PORT,            /* "port": the host is listed, this port is not */
@@ -72,6 +73,8 @@ struct egress_rule {
 	uint8_t bits;
 	uint16_t port; /* 0: 80 and 443; in a deny rule every port */
 	uint8_t address[16];
+	uint32_t once;    /* not 0: an allow rule for one connection, of this number; no other rule has the same */
+	bool spent;       /* that connection has been: it counts for that one alone. No part of the wire form */
 	const char *name; /* canonical, for HOST and SUFFIX */
 	const char *why;  /* of a deny rule: what its users are told (egress_why_is_valid()), or NULL */
 };
@@ -85,7 +88,13 @@ struct egress_pin {
 	} addresses[LIMIT_PINNED_ADDRESSES];
 };
 
-enum egress_unlisted { EGRESS_UNLISTED_DENY = 0 };
+/* What becomes of names that no rule is about; the stricter ones come first. */
+enum egress_unlisted {
+	EGRESS_UNLISTED_DENY = 0,
+	EGRESS_UNLISTED_ASK,   /* refused while nobody is there to be asked */
+	EGRESS_UNLISTED_LEARN, /* public names are let through, with a reason of their own for the audit log */
+	EGRESS_UNLISTED_COUNT
+};
 
 /*
  * Immutable once built. egress_rules_done() frees the texts and the arrays, so all of them are heap memory where it is
@@ -124,19 +133,24 @@ struct egress_target {
 	uint8_t family;   /* of the literal */
 	uint8_t address[16];
 	uint16_t port;
+	uint32_t holds; /* number of the spent rule that this connection has; 0: none */
 };
 
 #define EGRESS_NO_RULE UINT32_MAX
 
 struct egress_verdict {
 	bool allowed;
-	uint32_t reason; /* enum egress_reason */
+	uint32_t reason; /* enum egress_reason; where it is allowed EGRESS_ALLOWED or EGRESS_LEARNED */
 	uint32_t rule;   /* deciding rule, EGRESS_NO_RULE = none */
 };
 
 /* By name (or address literal) and port. deny beats allow. A special address (policy/address.h) is allowed only by a
  * rule that lies inside a special range itself: 0.0.0.0/0 does not open loopback. */
 void egress_decide(const struct egress_rules *r, const struct egress_target *t, struct egress_verdict *ret);
+/* A rule for one connection, which decides only where no other one allows, has had it now. */
+void egress_rule_spend(struct egress_rules *r, uint32_t rule);
+/* What was spent of the rules before is spent in those after, too. */
+void egress_rules_keep_spent(const struct egress_rules *before, struct egress_rules *after);
 
 /* May the resolver answer this name at all, i.e. is there any port on which it is allowed? */
 void egress_decide_dns(const struct egress_rules *r, const char *name, struct egress_verdict *ret);
@@ -148,6 +162,7 @@ bool egress_has_below(const struct egress_rules *r, const char *name);
 /*
  * May this resolved address be dialled for an allowed name? Special ranges (policy/address.h) are refused unless the
  * name is pinned to the very address or an address rule names it, as above. A deny rule for the address beats a pin.
+ * A name that is only learned has no special address by a pin, none has one by a rule for one connection.
  */
 void egress_decide_address(const struct egress_rules *r, const char *name, uint8_t family, const uint8_t *address,
 			   uint16_t port, struct egress_verdict *ret);

@@ -30,13 +30,21 @@ static int compare_tail(const struct egress_rule *a, const struct egress_rule *b
 	return r != 0 ? r : compare_number(a->port, b->port);
 }
 
+/* Rules that always count come before those for one connection. */
+static int compare_whole_tail(const struct egress_rule *a, const struct egress_rule *b)
+{
+	int r = compare_tail(a, b);
+
+	return r != 0 ? r : compare_number(a->once, b->once);
+}
+
 static int compare_names(const struct egress_rule *a, const struct egress_rule *b)
 {
 	int r = strcmp(a->name, b->name);
 
 	if (r == 0)
 		r = compare_number(a->kind, b->kind);
-	return r != 0 ? r : compare_tail(a, b);
+	return r != 0 ? r : compare_whole_tail(a, b);
 }
 
 static int compare_networks(const struct egress_rule *a, const struct egress_rule *b)
@@ -54,7 +62,7 @@ static int compare_addresses(const struct egress_rule *a, const struct egress_ru
 {
 	int r = compare_networks(a, b);
 
-	return r != 0 ? r : compare_tail(a, b);
+	return r != 0 ? r : compare_whole_tail(a, b);
 }
 
 static int compare_indices(const void *left, const void *right, void *data)
@@ -210,13 +218,9 @@ int egress_index_walk(const struct egress_rules *r, const char *name, egress_gro
 	return 0;
 }
 
-/* The rule in first..end, one group, that has just this port and sense, or EGRESS_NO_RULE. */
-static uint32_t find_port(const struct egress_rules *r, uint32_t first, uint32_t end, bool deny, uint16_t port)
+static bool is_usable(const struct egress_rule *rule, uint32_t holds)
 {
-	struct egress_rule key = { .deny = deny, .port = port };
-	uint32_t at = lower_bound(r, first, end, &key, compare_tail);
-
-	return at < end && compare_tail(&r->rules[r->by_name[at]], &key) == 0 ? r->by_name[at] : EGRESS_NO_RULE;
+	return !rule->spent || rule->once == holds;
 }
 
 static void keep_first(uint32_t *kept, uint32_t found)
@@ -225,21 +229,40 @@ static void keep_first(uint32_t *kept, uint32_t found)
 		*kept = found;
 }
 
+/* The rules in first..end, one group, that have just this port and sense. */
+static void find_port(const struct egress_rules *r, uint32_t first, uint32_t end, bool deny, uint16_t port,
+		      struct egress_match *m)
+{
+	struct egress_rule key = { .deny = deny, .port = port };
+
+	for (uint32_t at = lower_bound(r, first, end, &key, compare_tail); at < end; at++) {
+		const struct egress_rule *rule = &r->rules[r->by_name[at]];
+
+		if (compare_tail(rule, &key) != 0)
+			return;
+		if (deny || rule->once == 0) {
+			keep_first(deny ? &m->deny : &m->allow, r->by_name[at]);
+			return;
+		}
+		if (is_usable(rule, m->holds))
+			keep_first(&m->once, r->by_name[at]);
+	}
+}
+
 /* first..end: the rules of one name and kind, or of one network. */
 static void match_group(const struct egress_rules *r, uint32_t first, uint32_t end, uint16_t port,
 			struct egress_match *m)
 {
-	const struct egress_rule *least = &r->rules[r->by_name[first]];
-
 	/* Without a port a deny rule means every port, an allow rule the two of the web. */
-	keep_first(&m->deny, find_port(r, first, end, true, port));
-	keep_first(&m->deny, find_port(r, first, end, true, 0));
+	find_port(r, first, end, true, port, m);
+	find_port(r, first, end, true, 0, m);
 	if (port != 0)
-		keep_first(&m->allow, find_port(r, first, end, false, port));
+		find_port(r, first, end, false, port, m);
 	if (port == 80 || port == 443)
-		keep_first(&m->allow, find_port(r, first, end, false, 0));
-	if (!least->deny)
-		keep_first(&m->other, r->by_name[first]);
+		find_port(r, first, end, false, 0, m);
+	for (uint32_t at = first; m->other == EGRESS_NO_RULE && at < end && !r->rules[r->by_name[at]].deny; at++)
+		if (is_usable(&r->rules[r->by_name[at]], m->holds))
+			m->other = r->by_name[at];
 }
 
 struct name_walk {
@@ -270,12 +293,14 @@ static uint32_t match_network(const struct egress_rules *r, uint32_t at, const s
 	uint32_t first = lower_bound(r, at, r->n_rules, key, compare_networks);
 	uint32_t end = upper_bound(r, first, r->n_rules, key, compare_networks);
 
+	found.holds = m->holds;
 	if (first == end)
 		return first;
 	match_group(r, first, end, port, &found);
 	keep_first(&m->deny, found.deny);
 	if (!named_only || address_prefix_is_special(key->family, key->address, key->bits)) {
 		keep_first(&m->allow, found.allow);
+		keep_first(&m->once, found.once);
 		keep_first(&m->other, found.other);
 	}
 	return end;
@@ -321,6 +346,22 @@ static uint32_t lower_end(const struct egress_rules *r, const char *end, size_t 
 			last = middle;
 	}
 	return first;
+}
+
+void egress_rule_spend(struct egress_rules *r, uint32_t rule)
+{
+	r->rules[rule].spent = r->rules[rule].once != 0;
+}
+
+void egress_rules_keep_spent(const struct egress_rules *before, struct egress_rules *after)
+{
+	for (uint32_t i = 0; i < before->n_rules; i++) {
+		const struct egress_rule *spent = &before->rules[i];
+
+		for (uint32_t k = 0; spent->spent && k < after->n_rules; k++)
+			if (after->rules[k].once == spent->once)
+				after->rules[k].spent = true;
+	}
 }
 
 bool egress_has_below(const struct egress_rules *r, const char *name)

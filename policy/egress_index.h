@@ -7,12 +7,14 @@
 struct egress_match {
 	uint32_t deny;  /* denies this port */
 	uint32_t allow; /* allows this port */
+	uint32_t once;  /* allows this port, to one connection */
 	uint32_t other; /* allows the target on some other port */
+	uint32_t holds; /* set before: egress_target.holds */
 };
 
 #define EGRESS_MATCH_INIT                                                                                              \
 	{                                                                                                              \
-		EGRESS_NO_RULE, EGRESS_NO_RULE, EGRESS_NO_RULE                                                         \
+		EGRESS_NO_RULE, EGRESS_NO_RULE, EGRESS_NO_RULE, EGRESS_NO_RULE, 0                                      \
 	}
 
 /* Called for each rule group of a name; non-zero ends the walk. first..end are positions in by_name that hold the rules

@@ -16,6 +16,7 @@ struct reason {
 
 static const struct reason reasons[] = {
 	[EGRESS_ALLOWED] = { "allowed", "A rule of the policy allows it.", "" },
+	[EGRESS_LEARNED] = { "learned", "No rule names it: it was let through to be learned.", "" },
 	[EGRESS_NOT_LISTED] = { "not-listed", "No rule of the policy names this host.", "+" },
 	[EGRESS_DENIED] = { "denied", "A deny rule of the policy names this host.",
 			    "No rule can allow what a deny rule names: only its owner can take it out of its policy." },

@@ -1,7 +1,7 @@
 /*
  * Layout, little-endian: u32 magic, u32 version, u32 unlisted, u32 rules, u32 pins; then the rules and the pins.
- * A deny rule ends in the text for its users, "" for none. Strings are blocks that end in NUL; addresses have a u8 4 or
- * 6 before their 4 or 16 bytes. Nothing may follow.
+ * An allow rule ends in a u32, the number of its one connection or 0; a deny rule in the text for its users, "" for
+ * none. Strings are blocks that end in NUL; addresses have a u8 4 or 6 before their 4 or 16 bytes. Nothing may follow.
  */
 #include "policy/egress_wire.h"
 
@@ -59,17 +59,17 @@ static int read_name(struct cursor *c, const char **ret)
 	return *ret ? 0 : -ENOMEM;
 }
 
-static int append_why(struct buffer *b, const struct egress_rule *rule)
+static int append_end(struct buffer *b, const struct egress_rule *rule)
 {
-	if (!rule->deny)
-		return rule->why ? -EINVAL : 0;
-	return append_name(b, rule->why ? rule->why : "");
+	if (rule->deny ? rule->once != 0 : rule->why != NULL)
+		return -EINVAL;
+	return rule->deny ? append_name(b, rule->why ? rule->why : "") : buffer_append_u32(b, rule->once);
 }
 
-static int read_why(struct cursor *c, struct egress_rule *ret)
+static int read_end(struct cursor *c, struct egress_rule *ret)
 {
 	const char *why;
-	int r = ret->deny ? cursor_string(c, LIMIT_DENY_REASON + 1, &why) : 0;
+	int r = ret->deny ? cursor_string(c, LIMIT_DENY_REASON + 1, &why) : cursor_u32(c, &ret->once);
 
 	if (r < 0 || !ret->deny || why[0] == '\0')
 		return r;
@@ -98,7 +98,7 @@ static int encode_rule(const struct egress_rule *rule, struct buffer *ret)
 	} else {
 		r = -EINVAL;
 	}
-	return r < 0 ? r : append_why(ret, rule);
+	return r < 0 ? r : append_end(ret, rule);
 }
 
 static int encode_pin(const struct egress_pin *pin, struct buffer *ret)
@@ -172,7 +172,7 @@ static int decode_rule(struct cursor *c, struct egress_rule *ret)
 		r = decode_host(c, ret);
 	else
 		r = -EBADMSG;
-	return r < 0 ? r : read_why(c, ret);
+	return r < 0 ? r : read_end(c, ret);
 }
 
 static int decode_pin(struct cursor *c, struct egress_pin *ret)
@@ -188,17 +188,18 @@ static int decode_pin(struct cursor *c, struct egress_pin *ret)
 	return r;
 }
 
-static int decode_head(struct cursor *c, uint32_t *ret_rules, uint32_t *ret_pins)
+static int decode_head(struct cursor *c, uint32_t *ret_unlisted, uint32_t *ret_rules, uint32_t *ret_pins)
 {
 	uint32_t magic, version, unlisted;
 
 	if (cursor_u32(c, &magic) < 0 || cursor_u32(c, &version) < 0 || cursor_u32(c, &unlisted) < 0 ||
 	    cursor_u32(c, ret_rules) < 0 || cursor_u32(c, ret_pins) < 0)
 		return -EBADMSG;
-	if (magic != EGRESS_WIRE_MAGIC || version != EGRESS_WIRE_VERSION || unlisted != EGRESS_UNLISTED_DENY ||
+	if (magic != EGRESS_WIRE_MAGIC || version != EGRESS_WIRE_VERSION || unlisted >= EGRESS_UNLISTED_COUNT ||
 	    *ret_rules > LIMIT_EGRESS_RULES || *ret_pins > LIMIT_EGRESS_RULES ||
 	    (size_t)(c->end - c->at) < (size_t)*ret_rules * RULE_MIN + (size_t)*ret_pins * PIN_MIN)
 		return -EBADMSG;
+	*ret_unlisted = unlisted;
 	return 0;
 }
 
@@ -230,19 +231,20 @@ int egress_decode(const void *data, size_t len, struct egress_rules *ret)
 {
 	struct cursor c = { .at = data };
 	struct egress_rules rules = { 0 };
-	uint32_t n_rules, n_pins;
+	uint32_t unlisted = 0, n_rules, n_pins;
 	int r;
 
 	if (len == 0 || len > LIMIT_EGRESS)
 		return -EBADMSG;
 	c.end = c.at + len;
-	r = decode_head(&c, &n_rules, &n_pins);
+	r = decode_head(&c, &unlisted, &n_rules, &n_pins);
 	if (r == 0)
 		r = decode_body(&c, n_rules, n_pins, &rules);
 	if (r < 0) {
 		egress_rules_done(&rules);
 		return r;
 	}
+	rules.unlisted = unlisted;
 	*ret = rules;
 	return 0;
 }

@@ -74,6 +74,21 @@ bool hostname_is_localhost(const char *name)
 	return strcmp(name, "localhost") == 0 || hostname_is_below(name, "localhost");
 }
 
+bool hostname_is_public(const char *name)
+{
+	/* RFC 6761, 6762, 7686, 8375, 9476, and what routers and companies use without one. */
+	static const char *const own[] = { "localhost", "local",   "internal",   "intranet", "lan",
+					   "home",      "corp",    "private",    "arpa",     "onion",
+					   "alt",       "invalid", "localdomain" };
+
+	if (!strchr(name, '.'))
+		return false;
+	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+		if (hostname_is_below(name, own[i]))
+			return false;
+	return true;
+}
+
 static int split_bracketed(const char *text, size_t len, size_t *ret_host_len, size_t *ret_next)
 {
 	const char *end = memchr(text, ']', len);

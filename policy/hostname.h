@@ -24,6 +24,9 @@ bool hostname_is_below(const char *name, const char *domain);
 /* localhost, *.localhost: never leave the session. */
 bool hostname_is_localhost(const char *name);
 
+/* Could strangers own it? Not where it has one label, or lies below a name that networks keep to themselves. */
+bool hostname_is_public(const char *name);
+
 /* 1..65535 in its one spelling: digits, no sign, no leading zero. 0 or -EINVAL. */
 int hostname_parse_port(const char *text, size_t len, uint16_t *ret);
 

@@ -90,6 +90,9 @@ void events_connection(struct events *e, const struct session_connection *c)
 	end(w, &line);
 }
 
+/* No rule is for one connection here. */
+void events_status(struct events *e, uint32_t type, uint32_t kind, int32_t value) {}
+
 /* Nothing is captured here, so no address was invented. */
 const char *names_lookup(const struct names *n, int family, const uint8_t address[16])
 {

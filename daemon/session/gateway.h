@@ -18,7 +18,7 @@ struct gateway_listeners {
 };
 
 /* rules, names, events, link must outlive the gateway; see gateway_rules_changed(). 0 or -errno. */
-int gateway_open(uv_loop_t *loop, const struct egress_rules *rules, struct names *names, struct events *events,
+int gateway_open(uv_loop_t *loop, struct egress_rules *rules, struct names *names, struct events *events,
 		 struct link *link, const struct gateway_listeners *listeners, struct gateway **ret);
 /* Who refuses, for its texts: the session's id ("": none) and the command whose --allow-domain would allow it. Both
  * must outlive the gateway. Without this call: "" and "isoctl run". */

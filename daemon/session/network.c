@@ -44,6 +44,7 @@ unsigned network_set_rules(struct network *n, struct egress_rules *live, struct 
 
 	if (n->dns)
 		dns_rules_change(n->dns);
+	egress_rules_keep_spent(&old, next);
 	*live = *next;
 	egress_rules_done(&old);
 	return n->gateway ? gateway_rules_changed(n->gateway) : 0;

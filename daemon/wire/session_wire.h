@@ -39,15 +39,19 @@ enum session_type {
 	/* session -> control */
 	SESSION_RULES_DONE, /* struct session_status: value = the generation that holds now, kind = connections that
 			       were closed for it */
-	SESSION_GPG, /* struct session_agent */
+	SESSION_GPG,        /* struct session_agent */
+	SESSION_ONCE,       /* struct session_status: value = the number of a rule for one connection, kind = enum
+			       session_once */
 	SESSION_TYPE_END
 };
 
 enum session_via { VIA_CONNECT = 1, VIA_HTTP, VIA_CAPTURE, VIA_DNS, VIA_PACKET, VIA_SOCKS, VIA_COUNT };
 
+enum session_once { ONCE_USED = 1, ONCE_OVER /* the connection that had it has ended */ };
+
 struct session_status {
 	uint32_t type;
-	uint32_t kind; /* enum exit_kind */
+	uint32_t kind; /* enum exit_kind, where its type says nothing else */
 	int32_t value;
 	uint32_t reserved;
 };

@@ -7,6 +7,7 @@
 
 #include "daemon/session/events.h"
 #include "daemon/session/gateway/connection.h"
+#include "daemon/session/gateway/judge.h"
 #include "daemon/session/owner.h"
 
 /* Pipelined requests could make more before the answer comes; those then go without the program's name. */
@@ -142,8 +143,9 @@ static void hold(struct connection *c, struct session_connection *event)
 void audit_end(struct connection *c, uint32_t reason)
 {
 	struct audit *a = &c->audit;
+	uint32_t served = a->learned ? EGRESS_LEARNED : EGRESS_ALLOWED;
 	struct session_connection e = { .via = a->via,
-					.reason = reason,
+					.reason = reason == EGRESS_ALLOWED ? served : reason,
 					.allowed = reason == EGRESS_ALLOWED,
 					.rule = c->verdict.rule,
 					.generation = c->gateway->rules->generation,
@@ -152,6 +154,7 @@ void audit_end(struct connection *c, uint32_t reason)
 					.port = c->target.port,
 					.count = a->count };
 
+	judge_release(c);
 	if (a->count == 0)
 		return;
 	audit_count(c);
@@ -163,7 +166,7 @@ void audit_end(struct connection *c, uint32_t reason)
 	if (reason != EGRESS_ALLOWED && a->count > 1) {
 		/* Only the last of the run was refused. */
 		e.allowed = 1;
-		e.reason = EGRESS_ALLOWED;
+		e.reason = served;
 		e.count = a->count - 1;
 		hold(c, &e);
 		e.allowed = 0;
@@ -187,6 +190,7 @@ bool audit_is_waiting(const struct connection *c)
 
 void audit_done(struct connection *c)
 {
+	judge_release(c);
 	if (c->audit.question)
 		owner_forget(c->gateway->link, c->audit.question);
 	c->audit.question = 0;

@@ -23,6 +23,7 @@ struct audit {
 	uint64_t bytes_up, bytes_down; /* of its earlier exchanges */
 	uint64_t count;                /* requests; 0: no target is open */
 	uint32_t via;                  /* enum session_via */
+	bool learned;                  /* no rule names the target, it was let through all the same */
 	uint8_t family;                /* dialled, 0: nothing was */
 	uint8_t address[16];
 };

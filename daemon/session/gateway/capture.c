@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include "daemon/session/gateway/connection.h"
+#include "daemon/session/gateway/judge.h"
 #include "daemon/session/gateway/refusal.h"
 #include "daemon/session/names.h"
 
@@ -50,14 +51,14 @@ void capture_judge(struct connection *c, int family)
 	}
 	name = names_lookup(g->names, family, address);
 	if (name && target_from_name(name, port, &c->target) == 0) {
-		target_decide(&c->target, g->rules, &c->verdict);
+		judge_target(c);
 		return;
 	}
 	target_from_address(family, address, port, &c->target);
 	if (names_is_invented(family, address))
 		c->verdict.reason = EGRESS_UNKNOWN_ADDRESS;
 	else
-		target_decide(&c->target, g->rules, &c->verdict);
+		judge_target(c);
 }
 
 static bool connected(struct connection *c)

@@ -89,6 +89,7 @@ struct connection {
 	struct exchange *exchange;
 	struct target target;
 	struct egress_verdict verdict; /* of .target */
+	uint32_t once;                 /* number of the rule for one connection that it has (judge.h), or 0 */
 	struct audit audit;
 	struct refusal refusal;
 };

@@ -99,7 +99,7 @@ static void on_poller_closed(struct poller *p)
 	part_closed(p->data);
 }
 
-int gateway_open(uv_loop_t *loop, const struct egress_rules *rules, struct names *names, struct events *events,
+int gateway_open(uv_loop_t *loop, struct egress_rules *rules, struct names *names, struct events *events,
 		 struct link *link, const struct gateway_listeners *listeners, struct gateway **ret)
 {
 	const int fds[LISTENER_COUNT_GATEWAY] = { listeners->proxy_v4, listeners->proxy_v6, listeners->capture_v4,

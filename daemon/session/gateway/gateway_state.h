@@ -34,7 +34,7 @@ struct drain {
 
 struct gateway {
 	uv_loop_t *loop;
-	const struct egress_rules *rules;
+	struct egress_rules *rules; /* nothing but .spent is changed here */
 	struct names *names;
 	struct events *events;
 	struct link *link;

@@ -1,21 +1,22 @@
 /* The rules have changed while connections are open: whatever they would not let through any more ends. */
 #include "daemon/session/gateway/connection.h"
+#include "daemon/session/gateway/judge.h"
 #include "daemon/session/gateway/refusal.h"
 
 /* The target, and the very addresses that are, or are about to be, dialled for it. */
-static void judge(const struct connection *c, struct egress_verdict *ret)
+static void judge(struct connection *c)
 {
 	struct egress_verdict address = { .allowed = true };
 
-	target_decide(&c->target, c->gateway->rules, ret);
-	if (!ret->allowed || c->target.is_literal)
+	judge_target(c);
+	if (!c->verdict.allowed || c->target.is_literal)
 		return;
 	if (c->dial)
 		dial_judge(c->dial, &address);
 	else if (c->audit.family)
 		resolve_judge(c->gateway->rules, &c->target, c->audit.family, c->audit.address, &address);
 	if (!address.allowed)
-		*ret = address;
+		c->verdict = address;
 }
 
 /* The client of the proxy port stays: its next request may be for another host. */
@@ -38,7 +39,7 @@ static bool rejudge(struct connection *c)
 		c->verdict.rule = EGRESS_NO_RULE;
 		return false;
 	}
-	judge(c, &c->verdict);
+	judge(c);
 	if (c->verdict.allowed)
 		return false;
 	switch ((enum connection_state)c->state) {

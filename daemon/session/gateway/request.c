@@ -7,6 +7,7 @@
 #include "daemon/session/gateway/exchange.h"
 #include "daemon/session/gateway/http_accept.h"
 #include "daemon/session/gateway/http_facts.h"
+#include "daemon/session/gateway/judge.h"
 #include "daemon/session/gateway/refusal.h"
 #include "daemon/session/gateway/socks_request.h"
 #include "daemon/session/gateway/tls_hello.h"
@@ -78,7 +79,7 @@ static bool connect_request(struct connection *c, const struct request *q)
 				   r == -EDOM ? NULL : "CONNECT needs host:port, and brackets around an IPv6 address.");
 	}
 	audit_begin(c, VIA_CONNECT);
-	target_decide(&c->target, c->gateway->rules, &c->verdict);
+	judge_target(c);
 	if (!c->verdict.allowed)
 		return refuse(c, c->verdict.reason);
 	buffer_consume(&c->in, q->len);
@@ -139,7 +140,7 @@ static bool absolute_request(struct connection *c, struct request *q)
 		c->target = t;
 	}
 	audit_begin(c, VIA_HTTP);
-	target_decide(&c->target, c->gateway->rules, &c->verdict);
+	judge_target(c);
 	if (!c->verdict.allowed)
 		return refuse(c, c->verdict.reason);
 	/* There it is TLS, whatever way in is taken. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "daemon/session/gateway/connection.h"
+#include "daemon/session/gateway/judge.h"
 #include "daemon/session/gateway/refusal.h"
 #include "daemon/session/gateway/socks_request.h"
 
@@ -55,7 +56,7 @@ static bool judge(struct connection *c, const struct socks_request *q, size_t le
 		return refuse(c, EGRESS_BAD_NAME);
 	if (c->target.port == 0)
 		return refuse(c, EGRESS_BAD_SOCKS);
-	target_decide(&c->target, c->gateway->rules, &c->verdict);
+	judge_target(c);
 	if (!c->verdict.allowed)
 		return refuse(c, c->verdict.reason);
 	return tunnel_open(c);

@@ -103,9 +103,11 @@ void target_authority(const struct target *t, uint16_t default_port, char ret[TA
 		snprintf(ret + n, (size_t)(TARGET_AUTHORITY_MAX - n), ":%u", t->port);
 }
 
-void target_decide(const struct target *t, const struct egress_rules *rules, struct egress_verdict *ret)
+void target_decide(const struct target *t, const struct egress_rules *rules, uint32_t holds, struct egress_verdict *ret)
 {
-	struct egress_target e = { .name = t->is_literal ? NULL : t->name, .family = t->family, .port = t->port };
+	struct egress_target e = {
+		.name = t->is_literal ? NULL : t->name, .family = t->family, .port = t->port, .holds = holds
+	};
 
 	memcpy(e.address, t->address, sizeof(e.address));
 	egress_decide(rules, &e, ret);

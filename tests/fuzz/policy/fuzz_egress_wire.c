@@ -13,7 +13,9 @@ static void ask(const struct egress_rules *r, const char *name)
 	struct egress_verdict v;
 
 	egress_decide(r, &by_name, &v);
-	if (v.allowed && (v.rule >= r->n_rules || r->rules[v.rule].deny))
+	if (v.allowed && v.reason != EGRESS_LEARNED && (v.rule >= r->n_rules || r->rules[v.rule].deny))
+		abort();
+	if (v.reason == EGRESS_LEARNED && r->unlisted != EGRESS_UNLISTED_LEARN)
 		abort();
 	egress_decide_dns(r, name, &v);
 	egress_pin_find(r, name);

@@ -15,7 +15,7 @@
 #include "policy/egress_wire.h"
 
 static struct egress_rule rules[] = {
-	{ .kind = EGRESS_RULE_HOST, .name = "ok.example", .port = 8443 },
+	{ .kind = EGRESS_RULE_HOST, .name = "ok.example", .port = 8443, .once = 0x80000001 },
 	{ .kind = EGRESS_RULE_SUFFIX, .name = "wild.example", .deny = 1, .why = "It tracks." },
 	{ .kind = EGRESS_RULE_ADDRESS, .family = AF_INET, .bits = 8, .address = { 10 } },
 	{ .kind = EGRESS_RULE_ADDRESS, .family = AF_INET6, .bits = 32, .address = { 0x20, 1, 0xd, 0xb8 }, .deny = 1 },
@@ -27,9 +27,11 @@ static struct egress_pin pins[] = {
 	  .addresses = { { AF_INET, { 127, 0, 0, 2 } }, { AF_INET6, { [15] = 1 } } } },
 };
 
-static const struct egress_rules sample = {
-	.rules = rules, .n_rules = ARRAY_SIZE(rules), .pins = pins, .n_pins = ARRAY_SIZE(pins)
-};
+static const struct egress_rules sample = { .rules = rules,
+					    .n_rules = ARRAY_SIZE(rules),
+					    .pins = pins,
+					    .n_pins = ARRAY_SIZE(pins),
+					    .unlisted = EGRESS_UNLISTED_LEARN };
 
 static int decode(const struct buffer *b, struct egress_rules *ret)
 {
@@ -45,6 +47,7 @@ static void round_trip(void **state)
 	assert_int_equal(decode(&b, &got), 0);
 	assert_int_equal(got.n_rules, sample.n_rules);
 	assert_int_equal(got.n_pins, sample.n_pins);
+	assert_int_equal(got.unlisted, EGRESS_UNLISTED_LEARN);
 	for (uint32_t i = 0; i < got.n_rules; i++) {
 		const struct egress_rule *g = &got.rules[i], *r = &rules[i];
 
@@ -53,6 +56,8 @@ static void round_trip(void **state)
 		assert_int_equal(g->port, r->port);
 		assert_int_equal(g->family, r->family);
 		assert_int_equal(g->bits, r->bits);
+		assert_int_equal(g->once, r->once);
+		assert_false(g->spent);
 		assert_memory_equal(g->address, r->address, 16);
 		if (r->why)
 			assert_string_equal(g->why, r->why);
@@ -173,10 +178,13 @@ static void not_encoded(void **state)
 {
 	_cleanup_buffer_ struct buffer b = BUFFER_INIT(LIMIT_EGRESS), small = BUFFER_INIT(30);
 	struct egress_rule any = { .kind = EGRESS_RULE_ANY };
+	struct egress_rule denial = { .kind = EGRESS_RULE_HOST, .deny = 1, .name = "a.example", .once = 1 };
+	const struct egress_rules denied_once = { .rules = &denial, .n_rules = 1 };
 	const struct egress_rules reserved = { .rules = &any, .n_rules = 1 };
 	const struct egress_rules too_many = { .rules = rules, .n_rules = LIMIT_EGRESS_RULES + 1 };
 
 	assert_int_equal(egress_encode(&reserved, &b), -EINVAL);
+	assert_int_equal(egress_encode(&denied_once, &b), -EINVAL);
 	assert_int_equal(egress_encode(&too_many, &b), -EMSGSIZE);
 	assert_int_equal(egress_encode(&sample, &small), -EMSGSIZE);
 }
@@ -219,7 +227,7 @@ static void counts(void **state)
 		{ EGRESS_WIRE_MAGIC, EGRESS_WIRE_VERSION, 0, 0, 1 },
 		{ EGRESS_WIRE_MAGIC, EGRESS_WIRE_VERSION, 0, LIMIT_EGRESS_RULES + 1, 0 },
 		{ EGRESS_WIRE_MAGIC, EGRESS_WIRE_VERSION, 0, UINT32_MAX, UINT32_MAX },
-		{ EGRESS_WIRE_MAGIC, EGRESS_WIRE_VERSION, 1, 0, 0 },
+		{ EGRESS_WIRE_MAGIC, EGRESS_WIRE_VERSION, EGRESS_UNLISTED_COUNT, 0, 0 },
 		{ EGRESS_WIRE_MAGIC, EGRESS_WIRE_VERSION + 1, 0, 0, 0 },
 		{ EGRESS_WIRE_MAGIC + 1, EGRESS_WIRE_VERSION, 0, 0, 0 },
 	};

@@ -38,7 +38,8 @@ static const char *const invented[] = { "",
 					"raw.example",
 					"deny.example",
 					"unlisted.example",
-					"inner.example" };
+					"inner.example",
+					"once.example" };
 
 static struct egress_rule rules_table[] = {
 	{ .kind = EGRESS_RULE_HOST, .name = "ok.example" },
@@ -47,6 +48,8 @@ static struct egress_rule rules_table[] = {
 	{ .kind = EGRESS_RULE_HOST, .name = "closed.example" },
 	{ .kind = EGRESS_RULE_HOST, .name = "closed.example", .port = 22 },
 	{ .kind = EGRESS_RULE_HOST, .name = "inner.example" },
+	{ .kind = EGRESS_RULE_HOST, .name = "once.example", .port = 22, .once = RIG_ONCE },
+	{ .kind = EGRESS_RULE_HOST, .name = "once.example", .port = 80, .once = RIG_ONCE + 1 },
 	{ .kind = EGRESS_RULE_HOST, .name = "raw.example", .port = 22 },
 	{ .kind = EGRESS_RULE_HOST, .name = "raw.example", .port = 8443 },
 	{ .kind = EGRESS_RULE_HOST, .name = "raw.example", .port = 8080 },
@@ -61,6 +64,7 @@ static struct egress_pin pins_table[] = {
 	{ "b.example", 1, { { AF_INET, { 127, 0, 0, 4 } } } },
 	{ "closed.example", 1, { { AF_INET, { 127, 0, 0, 66 } } } },
 	{ "ok.example", 1, { { AF_INET, { 127, 0, 0, 2 } } } },
+	{ "once.example", 1, { { AF_INET, { 127, 0, 0, 7 } } } },
 	/* The first one refuses, the second is tried at once. */
 	{ "raw.example", 2, { { AF_INET6, { [15] = 1 } }, { AF_INET, { 127, 0, 0, 5 } } } },
 };
@@ -74,6 +78,8 @@ static struct {
 	pthread_mutex_t lock;
 	struct session_connection events[EVENTS];
 	size_t n_events, n_taken;
+	struct rig_once onces[RIG_ONCES];
+	size_t n_onces;
 	enum rig_owner owner;
 	struct {
 		owner_fn fn;
@@ -107,6 +113,16 @@ void events_connection(struct events *e, const struct session_connection *c)
 	pthread_mutex_lock(&rig.lock);
 	if (rig.n_events < EVENTS)
 		rig.events[rig.n_events++] = *c;
+	pthread_mutex_unlock(&rig.lock);
+}
+
+void events_status(struct events *e, uint32_t type, uint32_t kind, int32_t value)
+{
+	(void)e;
+	assert_int_equal(type, SESSION_ONCE);
+	pthread_mutex_lock(&rig.lock);
+	assert_true(rig.n_onces < RIG_ONCES);
+	rig.onces[rig.n_onces++] = (struct rig_once){ kind, (uint32_t)value };
 	pthread_mutex_unlock(&rig.lock);
 }
 
@@ -192,6 +208,9 @@ void rig_start(void)
 					   .n_pins = ARRAY_SIZE(pins_table) };
 	rig.stop = false;
 	rig.owner = RIG_OWNER_ANSWERS;
+	rig.n_onces = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(rules_table); i++)
+		rules_table[i].spent = false;
 	rig.n_events = rig.n_taken = rig.n_questions = rig.n_answered = 0;
 	assert_int_equal(egress_rules_prepare(&rig.rules), 0);
 	assert_int_equal(uv_loop_init(&rig.loop), 0);
@@ -214,6 +233,22 @@ void rig_stop(void)
 void rig_owner_mode(enum rig_owner mode)
 {
 	rig.owner = mode;
+}
+
+void rig_unlisted(uint32_t unlisted)
+{
+	rig.rules.unlisted = unlisted;
+}
+
+size_t rig_onces(struct rig_once ret[RIG_ONCES])
+{
+	size_t n;
+
+	pthread_mutex_lock(&rig.lock);
+	n = rig.n_onces;
+	memcpy(ret, rig.onces, n * sizeof(*ret));
+	pthread_mutex_unlock(&rig.lock);
+	return n;
 }
 
 /* Sockets */

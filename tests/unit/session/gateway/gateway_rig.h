@@ -13,16 +13,29 @@
 
 #define RIG_SESSION "0123456789abcdef"
 
+enum { RIG_ONCES = 64, RIG_ONCE = 5 };
+
+/* SESSION_ONCE, as it was told. */
+struct rig_once {
+	uint32_t kind; /* enum session_once */
+	uint32_t number;
+};
+
 enum rig_owner { RIG_OWNER_ANSWERS, RIG_OWNER_SILENT, RIG_OWNER_FULL };
 
 /* Once, before any thread: own namespace with lo up. False: not permitted here. */
 bool rig_namespace(void);
 
 /* Allowed: ok.example, a.example, b.example, closed.example (80, 443), raw.example (every port in the list of the .c),
- * inner.example (resolves to a private address), deny.example is denied. All pinned but inner.example. */
+ * inner.example (resolves to a private address), once.example to one connection each on port 22 (RIG_ONCE) and 80 (the
+ * next number); deny.example is denied. All pinned but inner.example. */
 void rig_start(void);
 void rig_stop(void);
 void rig_owner_mode(enum rig_owner mode);
+/* While nothing is under way. unlisted: enum egress_unlisted. */
+void rig_unlisted(uint32_t unlisted);
+/* All that was told since the start; how many. */
+size_t rig_onces(struct rig_once ret[RIG_ONCES]);
 
 /* Connected to the proxy port. */
 int rig_proxy(void);

@@ -58,7 +58,7 @@ static const char *decide(const char *host, size_t len, const char *port, struct
 		return "malformed";
 	if (target_from_host(host, len, number, ret) < 0)
 		return egress_reason_name(EGRESS_BAD_NAME);
-	target_decide(ret, &rules, &v);
+	target_decide(ret, &rules, 0, &v);
 	assert_int_equal(v.allowed, v.reason == EGRESS_ALLOWED);
 	return egress_reason_name(v.reason);
 }

@@ -1,0 +1,30 @@
+#include "daemon/session/gateway/judge.h"
+
+#include "daemon/session/events.h"
+#include "daemon/session/gateway/connection.h"
+
+void judge_release(struct connection *c)
+{
+	if (c->once)
+		events_status(c->gateway->events, SESSION_ONCE, ONCE_OVER, (int32_t)c->once);
+	c->once = 0;
+}
+
+void judge_target(struct connection *c)
+{
+	struct egress_rules *rules = c->gateway->rules;
+	struct egress_verdict *v = &c->verdict;
+	uint32_t once;
+
+	target_decide(&c->target, rules, c->once, v);
+	if (!v->allowed)
+		return;
+	c->audit.learned = v->reason == EGRESS_LEARNED;
+	once = v->rule == EGRESS_NO_RULE ? 0 : rules->rules[v->rule].once;
+	if (once == 0 || once == c->once)
+		return;
+	judge_release(c);
+	egress_rule_spend(rules, v->rule);
+	c->once = once;
+	events_status(c->gateway->events, SESSION_ONCE, ONCE_USED, (int32_t)once);
+}
