@@ -234,6 +234,8 @@ static struct kind kind_of(const struct path_rule *rule, bool below)
 	case PATH_DENY_READ:
 		kind.ops = built_in ? SECRET : OP(LATE_READ) | CHANGING | MAKING;
 		kind.firm = !built_in;
+		if (rule->flags & PATH_RULE_IF_TOKEN)
+			kind.ops = MOVING;
 		break;
 	case PATH_DENY_WRITE:
 		kind.ops = CHANGING | MAKING;
@@ -361,9 +363,19 @@ static enum late_state compile_rule(struct state *s, uint32_t index)
 		return f.below ? LATE_UNGUARDED : LATE_NO_NEED;
 	if (denies(rule) ? is_there(s->c, rule) : rule->effect != PATH_EXEMPT && !is_contested(s->c, rule))
 		return LATE_NO_NEED;
-	if (rule->flags & PATH_RULE_IF_TOKEN)
+	if (rule->flags & PATH_RULE_IF_TOKEN) {
+		if (s->c->keep_names)
+			add_forms(s, &p, &f, index);
 		return LATE_UNGUARDED;
+	}
 	return add_forms(s, &p, &f, index) < 0 ? LATE_UNGUARDED : LATE_GUARDED;
+}
+
+/* Permissions first: where room runs out, it is better to name a rule that is not guarded than to refuse what is
+ * permitted. Last what is left for another way in any case. */
+static unsigned turn_of(const struct path_rule *rule)
+{
+	return !denies(rule) ? 0 : rule->flags & PATH_RULE_IF_TOKEN ? 2 : 1;
 }
 
 int late_compile(const struct late_compile *c, struct late_record *ret, enum late_state *states)
@@ -383,14 +395,12 @@ int late_compile(const struct late_compile *c, struct late_record *ret, enum lat
 		split(c->places[i].path, false, &s->places[i]);
 		ret->roots[i].inode = c->places[i].inode;
 	}
-	/* Permissions first: where room runs out, it is better to name a rule that is not guarded than to refuse what
-	 * is permitted. */
-	for (int pass = 0; pass < 2; pass++)
+	for (unsigned turn = 0; turn < 3; turn++)
 		for (size_t i = 0; i < c->n_rules; i++) {
-			if (denies(&c->rules[i]) != pass)
+			if (turn_of(&c->rules[i]) != turn)
 				continue;
 			states[i] = compile_rule(s, (uint32_t)i);
-			unguarded += pass && states[i] == LATE_UNGUARDED;
+			unguarded += turn && states[i] == LATE_UNGUARDED;
 		}
 	r = late_names_finish(&s->names);
 	return r < 0 ? r : unguarded;

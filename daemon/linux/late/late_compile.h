@@ -34,6 +34,9 @@ struct late_compile {
 	 * nothing is there. */
 	bool (*is_there)(void *data, const char *path);
 	void *data;
+	/* What is looked into is neither moved nor linked, whatever is in it: so it keeps the name that it is asked
+	 * about by. Such a rule is LATE_UNGUARDED nevertheless. */
+	bool keep_names;
 	uint64_t seed; /* of the names' hashes; not known to the program */
 };
 

@@ -129,6 +129,9 @@ static int compile(struct launch *l, struct launch_guard *g)
 		.n_places = g->n_places,
 		.is_there = is_there,
 		.data = l,
+		/* A certificate that cannot be moved is a price that is paid only where it is asked for: without it,
+		 * pid 1 knows most of them by their handle (launch_late_secret.h). */
+		.keep_names = l->plan.flags & PLAN_LATE_REQUIRED,
 	};
 	int r = -EILSEQ;
 

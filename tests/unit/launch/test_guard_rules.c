@@ -7,15 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-#include <linux/bpf.h>
 
 #include <cmocka.h>
 
 #include "base/cleanup.h"
 #include "daemon/linux/late/late_compile.h"
-#include "daemon/linux/late/late_map.h"
 #include "view/path_rules.h"
 #include "view/protect.h"
 
@@ -174,40 +170,43 @@ static void compare(const struct late_record *record, const struct path_rules *r
 	}
 }
 
+static const char *const names[] = {
+	"a",
+	"b",
+	"c",
+	"lock",
+	"look",
+	"lok",
+	".env",
+	".envrc",
+	".env.x",
+	".git",
+	"hooks",
+	"config",
+	"x.pem",
+	"cert.pem",
+	".vscode",
+	"open",
+	"closed",
+	"settings.json",
+	".claude",
+	"id_rsa",
+	"id_rsa.pub",
+	"x.x",
+	"certifi",
+	".ssh",
+	"credentials",
+	"info",
+	"x.sample",
+	".env.example",
+	".github",
+	".mcp.json",
+	"node_modules",
+	"site-packages",
+};
+
 static void test_random_paths(void **state)
 {
-	static const char *const names[] = { "a",
-					     "b",
-					     "c",
-					     "lock",
-					     "look",
-					     "lok",
-					     ".env",
-					     ".envrc",
-					     ".env.x",
-					     ".git",
-					     "hooks",
-					     "config",
-					     "x.pem",
-					     "cert.pem",
-					     ".vscode",
-					     "open",
-					     "closed",
-					     "settings.json",
-					     ".claude",
-					     "id_rsa",
-					     "id_rsa.pub",
-					     "x.x",
-					     "certifi",
-					     ".ssh",
-					     "credentials",
-					     "info",
-					     "x.sample",
-					     ".env.example",
-					     ".github",
-					     ".mcp.json",
-					     "node_modules",
-					     "site-packages" };
 	static struct late_record record;
 	_cleanup_path_rules_ struct path_rules *rules = NULL;
 	_cleanup_free_ struct path_rule *list = NULL;
@@ -259,6 +258,31 @@ static void test_leading_folders(void **state)
 	assert_false(refuses(&record, ".git/index.lock", LATE_MOVE, false));
 	assert_false(refuses(&record, ".git/index", LATE_REPLACE, false));
 	assert_false(refuses(&record, "etc/conf/other", LATE_FORGE, false));
+}
+
+/* What is looked into keeps its name, where that is asked for; all else may be done to it, and the rest has its room.
+ */
+static void test_names_that_are_kept(void **state)
+{
+	static const struct late_place place = { .path = PLACE, .inode = 7 };
+	struct late_compile c = { .rules = protect_rules, .n_rules = n_protect_rules, .places = &place, .n_places = 1 };
+	_cleanup_free_ enum late_state *with = calloc(n_protect_rules, sizeof(*with));
+	_cleanup_free_ enum late_state *without = calloc(n_protect_rules, sizeof(*without));
+	static struct late_record record;
+
+	assert_true(late_compile(&c, &record, without) > 0);
+	assert_false(refuses(&record, "a/x.pem", LATE_MOVE, false));
+	c.keep_names = true;
+	assert_true(late_compile(&c, &record, with) > 0);
+	assert_memory_equal(with, without, n_protect_rules * sizeof(*with));
+	for (unsigned op = 0; op < LATE_OPS; op++)
+		assert_int_equal(refuses(&record, "a/x.pem", op, false), op == LATE_MOVE || op == LATE_LINK);
+	assert_true(refuses(&record, ".npmrc", LATE_MOVE, false));
+	assert_true(refuses(&record, "a/b/terraform.tfvars", LATE_LINK, false));
+	assert_false(refuses(&record, "a/cacert.pem", LATE_MOVE, false));
+	assert_false(refuses(&record, "node_modules/a/x.pem", LATE_MOVE, false));
+	assert_false(refuses(&record, "a/x.pem", LATE_MOVE, true));
+	assert_true(refuses(&record, ".env", LATE_READ, false));
 }
 
 static bool all_there(void *data, const char *path)
@@ -395,65 +419,6 @@ static void test_too_much(void **state)
 		assert_int_equal(refuses(&record, patterns[i] + 4, LATE_READ, false), states[i] == LATE_GUARDED);
 }
 
-/* ---- the ring buffer, as the kernel writes it ---- */
-
-struct fake_ring {
-	struct late_ring ring;
-	unsigned long consumed;
-	unsigned char *kernels;
-	size_t page;
-};
-
-static void put(struct fake_ring *f, uint32_t flags, int pid)
-{
-	unsigned long *written = (unsigned long *)f->kernels, at = *written % LATE_RING_BYTES;
-	unsigned char *bytes = f->kernels + f->page;
-	const struct late_refusal refusal = { .pid = pid };
-	const uint32_t head[2] = { (uint32_t)sizeof(refusal) | flags, 0 };
-	unsigned char record[sizeof(head) + sizeof(refusal)];
-
-	memcpy(record, head, sizeof(head));
-	memcpy(record + sizeof(head), &refusal, sizeof(refusal));
-	for (size_t i = 0; i < sizeof(record); i++)
-		bytes[(at + i) % LATE_RING_BYTES] = bytes[(at + i) % LATE_RING_BYTES + LATE_RING_BYTES] = record[i];
-	*written += sizeof(record);
-}
-
-static void sum_pids(void *data, const struct late_refusal *refusal)
-{
-	*(int *)data += refusal->pid;
-}
-
-static void test_ring(void **state)
-{
-	struct fake_ring f = { .page = (size_t)sysconf(_SC_PAGESIZE) };
-	const size_t size = 8 + sizeof(struct late_refusal);
-	int sum = 0;
-
-	f.kernels = calloc(1, f.page + 2 * (size_t)LATE_RING_BYTES);
-	assert_non_null(f.kernels);
-	f.ring = (struct late_ring){ .consumed = &f.consumed, .kernels = f.kernels };
-	assert_int_equal(late_ring_read(&f.ring, 10, sum_pids, &sum), 0);
-	/* More than once around: one record lies across the end. */
-	for (size_t i = 0; i < 3 * (size_t)LATE_RING_BYTES / size; i++) {
-		put(&f, 0, 1);
-		assert_int_equal(late_ring_read(&f.ring, 10, sum_pids, &sum), 1);
-		assert_int_equal(sum, i + 1);
-	}
-	sum = 0;
-	put(&f, BPF_RINGBUF_DISCARD_BIT, 100);
-	put(&f, 0, 1);
-	put(&f, 0, 2);
-	put(&f, BPF_RINGBUF_BUSY_BIT, 4);
-	put(&f, 0, 8);
-	assert_int_equal(late_ring_read(&f.ring, 2, sum_pids, &sum), 1);
-	assert_int_equal(sum, 1);
-	assert_int_equal(late_ring_read(&f.ring, 10, sum_pids, &sum), 1);
-	assert_int_equal(sum, 3);
-	assert_int_equal(*(unsigned long *)f.kernels - f.consumed, 2 * size);
-	free(f.kernels);
-}
-
 static void test_anchor(void **state)
 {
 	const struct path_rule rule = { PATH_DENY_READ, 0, 0, "/a/b\\*/**/c" };
@@ -471,10 +436,14 @@ static void test_anchor(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_random_paths), cmocka_unit_test(test_leading_folders),
-		cmocka_unit_test(test_states),       cmocka_unit_test(test_too_much),
-		cmocka_unit_test(test_anchor),       cmocka_unit_test(test_new_repositories),
-		cmocka_unit_test(test_ring),         cmocka_unit_test(test_place_in_packages),
+		cmocka_unit_test(test_random_paths),
+		cmocka_unit_test(test_leading_folders),
+		cmocka_unit_test(test_names_that_are_kept),
+		cmocka_unit_test(test_states),
+		cmocka_unit_test(test_too_much),
+		cmocka_unit_test(test_anchor),
+		cmocka_unit_test(test_new_repositories),
+		cmocka_unit_test(test_place_in_packages),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
