@@ -3,8 +3,10 @@
 # Stages can be named to run only those: ./setup test unit system
 all_stages="unit clang asan-unit style tidy cppcheck asan-system system"
 # The late guard in a virtual machine: minutes without KVM, and a kernel from the distribution. Only where it is named.
-named_stages="vm"
+# The tools of tests/system/tools_heavy.py: a gigabyte of packages. Also only where it is named.
+named_stages="vm tools"
 packages_vm="qemu-system-x86 cpio kmod xz-utils"
+packages_tools="cargo golang-go gh gradle maven default-jdk-headless"
 
 wanted() { [ ${#stages[@]} -eq 0 ] || [[ " ${stages[*]} " == *" $1 "* ]]; }
 
@@ -88,18 +90,24 @@ test_cppcheck() {
 test_style() { build_gcc && /usr/bin/python3 "$top/tests/style/check.py" "$top" "$build"; }
 
 # What the tests need from the registry is fetched before they enter a network namespace of their own.
-fetch_agents() {
-	local cache=/var/cache/isod-test/agents
-	[ -x "$cache/node_modules/@anthropic-ai/claude-code-linux-x64/claude" ] && return
-	mkdir -p "$cache" && cd "$cache" && npm install --no-audit --no-fund --ignore-scripts "$(cat "$top/tests/system/agents.txt")"
+fetch_npm() { # NAME: what tests/system/NAME.txt lists
+	local cache=/var/cache/isod-test/$1 list=$top/tests/system/$1.txt
+	cmp -s "$list" "$cache/fetched" && return
+	# shellcheck disable=SC2046
+	mkdir -p "$cache" && cd "$cache" && npm install --no-audit --no-fund --ignore-scripts $(cat "$list") && cp "$list" fetched
 }
 
-pytest_system() { # BUILD
-	(fetch_agents) >"$build/test-agents.log" 2>&1 || cat "$build/test-agents.log"
-	ISOD_BUILD=$1 "$top/tests/system/run" -ra "$top/tests/system"
+pytest_system() { # BUILD [TESTS]
+	local list
+	for list in agents tools; do
+		(fetch_npm "$list") >"$build/test-fetch.log" 2>&1 || cat "$build/test-fetch.log"
+	done
+	ISOD_BUILD=$1 "$top/tests/system/run" -ra "$top/tests/system${2:+/$2}"
 }
 
 test_asan_system() { build_asan && sanitized pytest_system "$build-asan"; }
+
+test_tools() { build_gcc && pytest_system "$build" tools_heavy.py; }
 
 test_vm() { build_gcc && "$top/tests/vm/run.sh" "$build"; }
 
@@ -134,6 +142,11 @@ cmd_test() {
 		# shellcheck disable=SC2086
 		install_packages vm $packages_vm
 		stage vm test_vm
+	fi
+	if [[ " ${stages[*]} " == *" tools "* ]]; then
+		# shellcheck disable=SC2086
+		install_packages tools $packages_tools
+		stage tools test_tools
 	fi
 	if wanted system; then
 		test_system || failed+=(system)

@@ -1,13 +1,12 @@
 """Real tools with no word of configuration beyond what a user would give: git over https and ssh, npm, Node, Python."""
-import json
 import os
 import pwd
-import signal
 import subprocess
 
 import pytest
 
 from conftest import USERS, project_of
+from registries import node_options, npm
 from waiting import wait_for
 from servers import listening
 
@@ -84,34 +83,8 @@ def test_git_over_ssh(isod, sshd, bare, project):
     assert r.rc != 0 and not os.path.exists(os.path.join(project, 'e')), r
 
 
-def registry(web):
-    """One npm package as static files."""
-    d = os.path.join(web.dir, 'www/isod-test-package')
-    if os.path.exists(d):
-        return
-    src = os.path.join(web.dir, 'pkg')
-    os.makedirs(src)
-    with open(src + '/package.json', 'w', encoding='ascii') as f:
-        json.dump({'name': 'isod-test-package', 'version': '1.0.0', 'main': 'index.js'}, f)
-    with open(src + '/index.js', 'w', encoding='ascii') as f:
-        f.write('module.exports = 42\n')
-    subprocess.run(['npm', 'pack', '--pack-destination', os.path.join(web.dir, 'www'), src], check=True, capture_output=True)
-    with open(d, 'w', encoding='ascii') as f:
-        json.dump({'name': 'isod-test-package', 'dist-tags': {'latest': '1.0.0'}, 'versions': {'1.0.0': {
-            'name': 'isod-test-package', 'version': '1.0.0', 'main': 'index.js',
-            'dist': {'tarball': 'https://npm.example/isod-test-package-1.0.0.tgz'}}}}, f)
-
-
-def node_options():
-    """Where node and npm live when they are not below /usr: granted read-only."""
-    node = os.path.realpath(subprocess.run(['sh', '-c', 'command -v node'], capture_output=True, text=True, check=True).stdout.strip())
-    top = os.path.dirname(os.path.dirname(node))
-    return [] if node.startswith('/usr/') else ['--allow-read', top], {} if node.startswith('/usr/') else {
-        'PATH': os.path.dirname(node) + ':/usr/bin:/bin'}
-
-
 def test_npm_install(isod, web, ca, project):
-    registry(web)
+    npm(web)
     options, env = node_options()
     r = isod.sh(f'npm install --no-audit --no-fund --cafile {ca} --registry https://npm.example/ isod-test-package && '
                 'node -e "console.log(require(\'isod-test-package\'))"', cwd=project, options=[*options, '--allow-domain', 'npm.example'], env=env)
