@@ -112,8 +112,8 @@
 
 /* Keygrips that a policy names of the user's gpg-agent. */
 #define LIMIT_GPG_KEYS 64
-/* Assuan's own bound of a line, with its end; of the data of one answer (a signature of RSA 16,384 has some 6 KiB, three
- * times that where every byte is escaped); connections as for ssh. */
+/* Assuan's own bound of a line, with its end; of the data of one answer (a signature of RSA 16,384 has some 6 KiB,
+ * three times that where every byte is escaped); connections as for ssh. */
 #define LIMIT_ASSUAN_LINE 1002U
 #define LIMIT_GPG_ANSWER (32U << 10)
 #define LIMIT_GPG_CONNECTIONS 16

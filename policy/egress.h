@@ -39,6 +39,10 @@ enum egress_reason {
 	EGRESS_ECH,             /* "ech" */
 	EGRESS_TIMEOUT,         /* "timeout": the client did not say what it wants */
 	EGRESS_BAD_SOCKS,       /* "bad-socks" */
+	/* Of an allowed connection that is to go through the upstream proxy (policy/egress_proxy.h). */
+	EGRESS_PROXY_UNREACHABLE, /* "proxy-unreachable" */
+	EGRESS_PROXY_AUTH,        /* "proxy-auth" */
+	EGRESS_PROXY_REFUSED,     /* "proxy-refused" */
 	EGRESS_REASON_COUNT
 };
 

@@ -55,6 +55,14 @@ static const struct reason reasons[] = {
 	[EGRESS_BAD_SOCKS] = { "bad-socks",
 			       "The SOCKS request is malformed, or not of SOCKS version 5 without a password.",
 			       "Write the proxy as socks5h:// without a user, or as http://." },
+	[EGRESS_PROXY_UNREACHABLE] = { "proxy-unreachable", "The upstream proxy does not answer.",
+				       "The policy allows the host: the proxy that leads out is down, or its "
+				       "upstreamProxy is wrong.",
+				       true },
+	[EGRESS_PROXY_AUTH] = { "proxy-auth", "The upstream proxy does not take the user and password that isod has.",
+				"The administrator has to mend authFile of upstreamProxy." },
+	[EGRESS_PROXY_REFUSED] = { "proxy-refused", "The upstream proxy refuses this host.",
+				   "The policy allows it: who runs that proxy has to allow it there, too." },
 };
 _Static_assert(ARRAY_SIZE(reasons) == EGRESS_REASON_COUNT, "one entry a reason");
 

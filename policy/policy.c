@@ -108,7 +108,7 @@ void policy_done(struct policy *p)
 {
 	struct policy_list *lists[] = { &p->allow_read,       &p->allow_write, &p->deny_read,       &p->deny_write,
 					&p->overlay,          &p->devices,     &p->allowed_domains, &p->denied_domains,
-					&p->environment_pass, &p->ssh_keys,    &p->ssh_hosts };
+					&p->environment_pass, &p->ssh_keys,    &p->ssh_hosts,       &p->proxy.bypass };
 
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
 		free(lists[i]->items);
@@ -116,6 +116,7 @@ void policy_done(struct policy *p)
 	free(p->hosts);
 	free(p->ssh_host_keys);
 	egress_rules_done(&p->egress);
+	egress_proxy_done(&p->proxy.way);
 	json_arena_free(p->arena);
 	*p = (struct policy){ .arena = NULL };
 }

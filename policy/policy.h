@@ -11,11 +11,12 @@
 
 #include "base/error.h"
 #include "policy/egress.h"
+#include "policy/egress_proxy.h"
 #include "view/protect.h"
 
 enum policy_layer_kind {
 	POLICY_BUILT_IN,
-	POLICY_ADMINISTRATOR, /* the only one that may pin hosts */
+	POLICY_ADMINISTRATOR, /* the only one that may pin hosts and name a proxy */
 	POLICY_USER,
 	POLICY_FILE,
 	POLICY_COMMAND_LINE,
@@ -58,6 +59,15 @@ struct policy_switch {
 	struct policy_origin origin;
 };
 
+/* "upstreamProxy"; the administrator's alone. */
+struct policy_proxy {
+	const char *url;       /* as written; NULL: there is none */
+	const char *auth_file; /* a name in the administrator's folder; NULL */
+	struct policy_list bypass;
+	struct egress_proxy way; /* .url and .bypass, compiled */
+	struct policy_origin origin;
+};
+
 struct policy {
 	struct policy_list allow_read;
 	struct policy_list allow_write;
@@ -85,8 +95,9 @@ struct policy {
 	size_t n_environment_set;
 	struct policy_pair *hosts; /* the pins of egress as written, one pair a name and address */
 	size_t n_hosts;
-	struct egress_rules egress;  /* allowed_domains, denied_domains and hosts, compiled; rule i of egress belongs to
-					allowed_domains[i], then denied_domains */
+	struct egress_rules egress; /* allowed_domains, denied_domains and hosts, compiled; rule i of egress belongs to
+				       allowed_domains[i], then denied_domains */
+	struct policy_proxy proxy;
 	struct policy_number memory; /* bytes */
 	struct policy_number pids;
 	struct policy_number cpu_pct; /* 150 = one core and a half */

@@ -44,7 +44,7 @@ static const struct policy_key keys[] = {
 	{ "sandbox.network.hostPorts", policy_read_later, 0 },
 	{ "sandbox.network.onUnlisted", policy_read_unlisted, 0 },
 	{ "sandbox.network.publish", policy_read_later, 0 },
-	{ "sandbox.network.upstreamProxy", policy_read_later, 0 },
+	{ "sandbox.network.upstreamProxy", policy_read_proxy, 0 },
 	{ "sandbox.sshAgent", NULL, 0 },
 	{ "sandbox.sshAgent.enabled", policy_read_grant_switch, AT(ssh_enabled) },
 	{ "sandbox.sshAgent.gitSignatures", policy_read_grant_switch, AT(ssh_git) },

@@ -22,7 +22,8 @@ const struct policy_key *policy_key_find(const char *parent, const char *name);
  * another object. */
 const char *policy_key_suggest(const char *parent, const char *name);
 
-/* policy_value.c, policy_domains.c, policy_filesystem.c, policy_hosts.c, policy_limits.c, policy_ssh.c */
+/* policy_value.c, policy_domains.c, policy_filesystem.c, policy_hosts.c, policy_limits.c, policy_proxy.c, policy_ssh.c
+ */
 policy_read_fn policy_read_later;
 policy_read_fn policy_read_paths;
 policy_read_fn policy_read_devices;
@@ -34,6 +35,7 @@ policy_read_fn policy_read_degraded;
 policy_read_fn policy_read_domains;
 policy_read_fn policy_read_unlisted;
 policy_read_fn policy_read_hosts;
+policy_read_fn policy_read_proxy;
 policy_read_fn policy_read_pass;
 policy_read_fn policy_read_set;
 policy_read_fn policy_read_memory;

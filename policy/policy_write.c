@@ -151,6 +151,26 @@ static void write_ssh(const struct output *o, const struct policy *p)
 	json_write_object_end(o->writer);
 }
 
+/* One value: its parts come from one place. */
+static void write_proxy(const struct output *o, const struct policy_proxy *proxy)
+{
+	if (!proxy->url)
+		return;
+	json_write_key(o->writer, "upstreamProxy");
+	begin_value(o);
+	json_write_object(o->writer);
+	json_write_member_string(o->writer, "url", proxy->url);
+	if (proxy->auth_file)
+		json_write_member_string(o->writer, "authFile", proxy->auth_file);
+	json_write_key(o->writer, "bypass");
+	json_write_array(o->writer);
+	for (size_t i = 0; i < proxy->bypass.count; i++)
+		json_write_string(o->writer, proxy->bypass.items[i].text);
+	json_write_array_end(o->writer);
+	json_write_object_end(o->writer);
+	end_value(o, &proxy->origin);
+}
+
 static void write_sandbox(const struct output *o, const struct policy *p)
 {
 	begin_object(o, "sandbox");
@@ -158,6 +178,7 @@ static void write_sandbox(const struct output *o, const struct policy *p)
 	begin_object(o, "network");
 	write_list(o, "allowedDomains", &p->allowed_domains);
 	write_denied(o, &p->denied_domains);
+	write_proxy(o, &p->proxy);
 	json_write_object_end(o->writer);
 	write_ssh(o, p);
 	json_write_object_end(o->writer);

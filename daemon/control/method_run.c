@@ -80,21 +80,47 @@ static int describe(struct session *s, const struct run_parameters *p, const str
 	return tell_overlay(s, &built->plan) < 0 ? no_memory(e) : 0;
 }
 
-#define START_FDS_MAX 7
+#define START_FDS_MAX 8
+
+/* What is sealed for a start; -1: it is not needed. */
+struct sealed {
+	int plan, egress, ssh, proxy;
+};
+
+static void sealed_done(struct sealed *s)
+{
+	fd_close(s->plan);
+	fd_close(s->egress);
+	fd_close(s->ssh);
+	fd_close(s->proxy);
+}
+
+static int seal(struct session *s, const struct plan_built *built, struct sealed *ret, struct error *e)
+{
+	int r = run_plan_seal(&built->plan, &s->policy.egress, &ret->plan, &ret->egress, e);
+
+	if (r == 0 && built->plan.flags & PLAN_SSH)
+		r = ret->ssh = ssh_plan_seal(&s->policy, &s->notes, e);
+	if (r >= 0 && s->policy.proxy.url)
+		r = run_plan_seal_proxy(&s->policy.proxy.way, &ret->proxy, e);
+	return r < 0 ? r : 0;
+}
 
 /* As CONTROL_START wants them; the agent's socket is the last of the call. */
-static size_t order_fds(int fds[START_FDS_MAX], const struct call *call, int plan, int egress, int ssh, bool terminal)
+static size_t order_fds(int fds[START_FDS_MAX], const struct call *call, const struct sealed *sealed, bool terminal)
 {
 	size_t n = 0;
 
-	fds[n++] = plan;
-	fds[n++] = egress;
+	fds[n++] = sealed->plan;
+	fds[n++] = sealed->egress;
 	for (size_t i = 0; !terminal && i < 3; i++)
 		fds[n++] = call->fds[i];
-	if (ssh >= 0) {
-		fds[n++] = ssh;
+	if (sealed->ssh >= 0) {
+		fds[n++] = sealed->ssh;
 		fds[n++] = call->fds[call->n_fds - 1];
 	}
+	if (sealed->proxy >= 0)
+		fds[n++] = sealed->proxy;
 	return n;
 }
 
@@ -102,17 +128,15 @@ static size_t order_fds(int fds[START_FDS_MAX], const struct call *call, int pla
 static int start(struct connection *c, struct session *s, const struct call *call, const struct plan_built *built,
 		 struct error *e)
 {
-	_cleanup_close_ int plan_fd = -1, egress_fd = -1, ssh_fd = -1;
-	const bool ssh = built->plan.flags & PLAN_SSH;
+	__attribute__((cleanup(sealed_done))) struct sealed sealed = { -1, -1, -1, -1 };
 	int fds[START_FDS_MAX];
 	size_t n_fds;
 	unsigned flags = (built->plan.flags & PLAN_PTY ? CONTROL_START_PTY : 0) |
-			 (built->plan.flags & PLAN_NESTING ? CONTROL_START_NESTING : 0) | (ssh ? CONTROL_START_SSH : 0);
-	int r;
+			 (built->plan.flags & PLAN_NESTING ? CONTROL_START_NESTING : 0) |
+			 (built->plan.flags & PLAN_SSH ? CONTROL_START_SSH : 0) |
+			 (s->policy.proxy.url ? CONTROL_START_PROXY : 0);
+	int r = seal(s, built, &sealed, e);
 
-	r = run_plan_seal(&built->plan, &s->policy.egress, &plan_fd, &egress_fd, e);
-	if (r == 0 && ssh)
-		r = ssh_fd = ssh_plan_seal(&s->policy, &s->notes, e);
 	if (r < 0)
 		return r;
 	r = audit_start(s, built->plan.argv, c->pid);
@@ -122,7 +146,7 @@ static int start(struct connection *c, struct session *s, const struct call *cal
 				 "The start could not be written to the audit log.");
 	for (size_t i = 0; i < s->late.lacking.count; i++)
 		audit_lacking(s, s->late.lacking.items[i]);
-	n_fds = order_fds(fds, call, plan_fd, egress_fd, ssh_fd, s->terminal);
+	n_fds = order_fds(fds, call, &sealed, s->terminal);
 	r = control_check_ready(s->control, e);
 	if (r == 0)
 		r = session_start(s, c, fds, n_fds, flags, e);

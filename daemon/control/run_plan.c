@@ -33,6 +33,13 @@ int run_plan_seal_egress(const struct egress_rules *egress, int *ret, struct err
 	return seal("egress rules", &bytes, egress_encode(egress, &bytes), ret, e);
 }
 
+int run_plan_seal_proxy(const struct egress_proxy *proxy, int *ret, struct error *e)
+{
+	_cleanup_buffer_ struct buffer bytes = BUFFER_INIT(LIMIT_EGRESS);
+
+	return seal("upstream proxy", &bytes, egress_proxy_encode(proxy, &bytes), ret, e);
+}
+
 int run_plan_seal(const struct plan *plan, const struct egress_rules *egress, int *ret_plan, int *ret_egress,
 		  struct error *e)
 {

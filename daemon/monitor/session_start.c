@@ -20,8 +20,9 @@
 #include "daemon/wire/context.h"
 #include "daemon/wire/fds.h"
 #include "daemon/wire/plan.h"
+#include "daemon/wire/proxy_auth.h"
 
-#define FLAGS_KNOWN (CONTROL_START_PTY | CONTROL_START_NESTING | CONTROL_START_SSH)
+#define FLAGS_KNOWN (CONTROL_START_PTY | CONTROL_START_NESTING | CONTROL_START_SSH | CONTROL_START_PROXY)
 
 enum { AT_PLAN, AT_EGRESS, AT_STDIO, N_STDIO = 3, N_SSH = 2 };
 
@@ -31,9 +32,11 @@ struct start {
 	const struct control_message *message;
 	const struct peer *peer;
 	const int *fds;
-	size_t at_ssh;  /* in .fds: the rules, then the socket, with CONTROL_START_SSH */
-	int link[2];    /* launch, session */
-	int control[2]; /* session, control */
+	size_t at_ssh;   /* in .fds: the rules, then the socket, with CONTROL_START_SSH */
+	size_t at_proxy; /* in .fds, with CONTROL_START_PROXY */
+	int proxy_auth;  /* -1: none */
+	int link[2];     /* launch, session */
+	int control[2];  /* session, control */
 	int report[2];
 	int context;
 	int session_context;
@@ -92,7 +95,8 @@ static int check_message(struct start *st, size_t n_fds)
 	if (!st->peer || st->peer->uid != message->uid || message->flags & ~FLAGS_KNOWN)
 		return -EPROTO;
 	st->at_ssh = AT_STDIO + (message->flags & CONTROL_START_PTY ? 0 : N_STDIO);
-	if (n_fds != st->at_ssh + (message->flags & CONTROL_START_SSH ? N_SSH : 0))
+	st->at_proxy = st->at_ssh + (message->flags & CONTROL_START_SSH ? N_SSH : 0);
+	if (n_fds != st->at_proxy + (message->flags & CONTROL_START_PROXY ? 1 : 0))
 		return -EPROTO;
 	return sessions_find(&m->sessions, message->id) ? -EPROTO : 0;
 }
@@ -122,6 +126,23 @@ static int check_permitted(const struct start *st, struct error *e)
 	return r;
 }
 
+/* In a sealed file of its own, so that the helper gets no descriptor of the administrator's file. */
+static int take_proxy_auth(struct start *st, struct error *e)
+{
+	char name[PROXY_AUTH_NAME_MAX + 2], line[LIMIT_PROXY_AUTH + 1];
+	int r;
+
+	snprintf(name, sizeof(name), "%.*s", PROXY_AUTH_NAME_MAX + 1, st->message->error.message);
+	if (!(st->message->flags & CONTROL_START_PROXY) || name[0] == '\0')
+		return 0;
+	r = proxy_auth_read(st->monitor->place.config, name, line, e);
+	if (r < 0)
+		return r;
+	r = st->proxy_auth = fd_sealed_new("proxy-auth", line, strlen(line));
+	explicit_bzero(line, sizeof(line));
+	return r < 0 ? error_set(e, ERROR_INTERNAL, -r, "upstreamProxy", "", "No memory file: %s.", strerror(-r)) : 0;
+}
+
 static int make_contexts(struct start *st)
 {
 	const struct peer *peer = st->peer;
@@ -134,7 +155,9 @@ static int make_contexts(struct start *st)
 		.net_gid = m->net_user.gid,
 		.flags = (m->probe.landlock_abi > 0 ? SESSION_HAS_LANDLOCK : 0) |
 			 (st->message->flags & CONTROL_START_PTY ? SESSION_HAS_PTY : 0) |
-			 (st->message->flags & CONTROL_START_SSH ? SESSION_HAS_SSH : 0),
+			 (st->message->flags & CONTROL_START_SSH ? SESSION_HAS_SSH : 0) |
+			 (st->message->flags & CONTROL_START_PROXY ? SESSION_HAS_PROXY : 0) |
+			 (st->proxy_auth >= 0 ? SESSION_HAS_PROXY_AUTH : 0),
 	};
 
 	if (!launch)
@@ -192,8 +215,11 @@ static int prepare(struct start *st, struct error *e)
 		.pids = message->limits.pids,
 		.cpu_pct = message->limits.cpu_pct,
 	};
-	int r = make_channels(st);
+	int r = take_proxy_auth(st, e);
 
+	if (r < 0)
+		return r;
+	r = make_channels(st);
 	if (r < 0)
 		return error_set(e, ERROR_INTERNAL, -r, "channels", "", "No channels: %s.", strerror(-r));
 	r = cgroup_leaf_make(&st->monitor->cgroups, message->id, &limits, &st->cgroup, e);
@@ -223,7 +249,7 @@ static int prepare(struct start *st, struct error *e)
 
 static pid_t spawn_session(const struct start *st)
 {
-	const bool ssh = st->message->flags & CONTROL_START_SSH;
+	const bool ssh = st->message->flags & CONTROL_START_SSH, proxy = st->message->flags & CONTROL_START_PROXY;
 	const char *const argv[] = { ssh ? "isod-session-ssh" : "isod-session", NULL };
 	const struct monitor *m = st->monitor;
 	const struct helper_fd fds[] = {
@@ -237,6 +263,8 @@ static pid_t spawn_session(const struct start *st)
 		{ m->files.seccomp_session, SESSION_FD_SECCOMP },
 		{ ssh ? st->fds[st->at_ssh] : m->files.null, SESSION_FD_SSH },
 		{ ssh ? st->fds[st->at_ssh + 1] : m->files.null, SESSION_FD_AGENT },
+		{ proxy ? st->fds[st->at_proxy] : m->files.null, SESSION_FD_PROXY },
+		{ st->proxy_auth < 0 ? m->files.null : st->proxy_auth, SESSION_FD_PROXY_AUTH },
 	};
 
 	return helper_spawn(m->options.libexec, argv, fds, ARRAY_SIZE(fds));
@@ -306,6 +334,7 @@ static void start_done(struct start *st)
 	}
 	for (unsigned i = 0; i < st->n_groups; i++)
 		fd_close(st->groups[i]);
+	fd_close(st->proxy_auth);
 	fd_close(st->context);
 	fd_close(st->session_context);
 	fd_close(st->scratch);
@@ -333,6 +362,7 @@ int session_start(struct monitor *m, const struct control_message *message, cons
 		.link = { -1, -1 },
 		.control = { -1, -1 },
 		.report = { -1, -1 },
+		.proxy_auth = -1,
 		.context = -1,
 		.session_context = -1,
 		.scratch = -1,

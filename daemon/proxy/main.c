@@ -21,6 +21,7 @@ struct proxy {
 	uv_signal_t signals[2];
 	struct gateway *gateway;
 	struct policy policy;
+	char auth[PROXY_AUTH_VALUE_MAX]; /* for the upstream proxy; "": none */
 	struct events events;
 	struct link owners;
 };
@@ -84,6 +85,8 @@ static int serve(struct proxy *p, uint16_t port, struct error *e)
 	if (r < 0)
 		return error_set(e, ERROR_INTERNAL, -r, "gateway", NULL, "It cannot begin: %s.", strerror(-r));
 	gateway_introduce(p->gateway, "", "isoctl gateway");
+	if (p->policy.proxy.url)
+		gateway_use_proxy(p->gateway, &p->policy.proxy.way, p->auth[0] ? p->auth : NULL);
 	proxy_events_start(&p->events, port);
 	uv_run(&p->loop, UV_RUN_DEFAULT);
 	return 0;
@@ -106,6 +109,7 @@ int main(int argc, char **argv)
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	raise_files();
 	if (proxy_policy_load(argv + 2, argc - 2, getenv("EGRESS_ALLOW_EXTRA"), &proxy.policy, &e) < 0 ||
+	    proxy_policy_auth(argv + 2, argc - 2, &proxy.policy, proxy.auth, &e) < 0 ||
 	    serve(&proxy, (uint16_t)port, &e) < 0)
 		return fail(&e);
 	/* Not exit(): that would wait for threads in which a name is still being looked up. */

@@ -2,8 +2,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/fd.h"
@@ -133,4 +135,36 @@ int proxy_policy_load(char **arguments, int n_arguments, const char *extra, stru
 	if (r == 0)
 		r = append_loopback(&ret->egress);
 	return r < 0 ? error_set(e, ERROR_INTERNAL, -r, "policy", NULL, "There is no memory for the policy.") : 0;
+}
+
+int proxy_policy_auth(char **arguments, int n_arguments, const struct policy *policy, char ret[PROXY_AUTH_VALUE_MAX],
+		      struct error *e)
+{
+	static const char prefix[] = "administrator=";
+	char line[LIMIT_PROXY_AUTH + 1], folder[LIMIT_PATH] = ".";
+	_cleanup_close_ int fd = -1;
+	const char *slash;
+	int r;
+
+	ret[0] = '\0';
+	if (!policy->proxy.auth_file)
+		return 0;
+	if (geteuid() != 0)
+		return error_set(e, ERROR_REFUSED, EPERM, "upstreamProxy", "Start it as root.",
+				 "The upstream proxy needs a password that only root may read.");
+	for (int i = 0; i < n_arguments; i++) {
+		const char *path = arguments[i] + strlen(prefix);
+
+		if (strncmp(arguments[i], prefix, strlen(prefix)) == 0 && (slash = strrchr(path, '/')))
+			snprintf(folder, sizeof(folder), "%.*s/", (int)(slash - path), path);
+	}
+	fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return error_set(e, ERROR_POLICY, errno, folder, NULL, "The folder of the policy cannot be opened: %s.",
+				 strerror(errno));
+	r = proxy_auth_read(fd, policy->proxy.auth_file, line, e);
+	if (r == 0)
+		r = proxy_auth_value(line, strlen(line), ret);
+	explicit_bzero(line, sizeof(line));
+	return r;
 }

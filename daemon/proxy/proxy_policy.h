@@ -1,6 +1,7 @@
 #ifndef ISOD_PROXY_POLICY_H
 #define ISOD_PROXY_POLICY_H
 /* The policy of the gateway outside a session. */
+#include "daemon/wire/proxy_auth.h"
 #include "policy/policy.h"
 
 /*
@@ -9,5 +10,10 @@
  * 443: who may ask the gateway is on that machine already. policy_done() in any case.
  */
 int proxy_policy_load(char **arguments, int n_arguments, const char *extra, struct policy *ret, struct error *e);
+
+/* The value of Proxy-Authorization for the upstream proxy of the policy, whose file only root may read; "" where it
+ * needs none. The caller wipes *ret. 0 or -errno with *e. */
+int proxy_policy_auth(char **arguments, int n_arguments, const struct policy *policy, char ret[PROXY_AUTH_VALUE_MAX],
+		      struct error *e);
 
 #endif

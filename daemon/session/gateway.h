@@ -7,6 +7,7 @@
 #include <uv.h>
 
 #include "policy/egress.h"
+#include "policy/egress_proxy.h"
 
 struct names;
 struct events;
@@ -23,6 +24,9 @@ int gateway_open(uv_loop_t *loop, struct egress_rules *rules, struct names *name
 /* Who refuses, for its texts: the session's id ("": none) and the command whose --allow-domain would allow it. Both
  * must outlive the gateway. Without this call: "" and "isoctl run". */
 void gateway_introduce(struct gateway *g, const char *session, const char *command);
+/* Connections go through this proxy from now on, unless it is bypassed. auth: the value of Proxy-Authorization, or
+ * NULL. Both must outlive the gateway. */
+void gateway_use_proxy(struct gateway *g, const struct egress_proxy *proxy, const char *auth);
 /* The rules were replaced in place: every connection is judged again, and what no longer fits is closed, with its audit
  * event. Returns how many were. */
 unsigned gateway_rules_changed(struct gateway *g);

@@ -14,6 +14,7 @@
 #include "daemon/session/session.h"
 #include "daemon/wire/context.h"
 #include "daemon/wire/fds.h"
+#include "daemon/wire/proxy_auth.h"
 #include "policy/egress_wire.h"
 
 /* It traces its own process, which this program has given up. */
@@ -81,6 +82,46 @@ static int take_ssh(const struct session_context *context, struct session_setup 
 	return r < 0 ? r : ssh_service->prepare(data, len, &setup->lent);
 }
 
+/* What leads out, if not every connection by itself. */
+struct proxy {
+	struct egress_proxy way;
+	char auth[PROXY_AUTH_VALUE_MAX];
+};
+
+/* Decoded after the rights are given up, as the rules are. */
+struct proxy_bytes {
+	const void *way, *auth;
+	size_t way_len, auth_len;
+};
+
+static int map_proxy(const struct session_context *context, struct proxy_bytes *ret)
+{
+	int r = 0;
+
+	if (context->flags & SESSION_HAS_PROXY)
+		r = fd_sealed_map(SESSION_FD_PROXY, LIMIT_EGRESS, &ret->way, &ret->way_len);
+	if (r == 0 && context->flags & SESSION_HAS_PROXY_AUTH)
+		r = fd_sealed_map(SESSION_FD_PROXY_AUTH, LIMIT_PROXY_AUTH, &ret->auth, &ret->auth_len);
+	return r;
+}
+
+static int take_proxy(const struct proxy_bytes *bytes, struct proxy *ret, struct session_setup *setup)
+{
+	int r;
+
+	if (!bytes->way)
+		return 0;
+	r = egress_proxy_decode(bytes->way, bytes->way_len, &ret->way);
+	munmap((void *)bytes->way, bytes->way_len);
+	if (r == 0 && bytes->auth) {
+		r = proxy_auth_value(bytes->auth, bytes->auth_len, ret->auth);
+		munmap((void *)bytes->auth, bytes->auth_len);
+		setup->proxy_auth = ret->auth;
+	}
+	setup->proxy = &ret->way;
+	return r;
+}
+
 int main(void)
 {
 	struct session_context context;
@@ -88,6 +129,8 @@ int main(void)
 	struct egress_rules rules;
 	struct session_setup setup = { .control_fd = SESSION_FD_CONTROL, .link_fd = SESSION_FD_LINK, .rules = &rules };
 	struct error e = ERROR_INIT;
+	struct proxy_bytes proxy_bytes = { .way = NULL };
+	struct proxy proxy;
 	const void *egress = NULL;
 	size_t egress_len = 0;
 	int r;
@@ -109,6 +152,8 @@ int main(void)
 	if (r == 0)
 		r = fd_sealed_map(SESSION_FD_EGRESS, LIMIT_EGRESS, &egress, &egress_len);
 	if (r == 0)
+		r = map_proxy(&context, &proxy_bytes);
+	if (r == 0)
 		r = fd_close_from(SESSION_FD_EGRESS);
 	if (r < 0) {
 		log_error("not started as isod starts it: %s", strerror(-r));
@@ -120,6 +165,8 @@ int main(void)
 	}
 	r = egress_decode(egress, egress_len, &rules);
 	munmap((void *)egress, egress_len);
+	if (r == 0)
+		r = take_proxy(&proxy_bytes, &proxy, &setup);
 	if (r < 0) {
 		log_error("egress rules: %s", strerror(-r));
 		return 1;

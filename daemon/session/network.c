@@ -22,6 +22,8 @@ int network_open(struct network *n, uv_loop_t *loop, const struct session_setup 
 	r = gateway_open(loop, setup->rules, names, events, link, &gateway, &n->gateway);
 	if (r == 0) {
 		gateway_introduce(n->gateway, setup->id, "isoctl run");
+		if (setup->proxy)
+			gateway_use_proxy(n->gateway, setup->proxy, setup->proxy_auth);
 		r = dns_open(loop, setup->rules, names, events, &dns, &n->dns);
 	}
 	if (r == 0)

@@ -4,14 +4,16 @@
 #include <stdbool.h>
 
 #include "daemon/session/ssh.h"
-#include "policy/egress.h"
+#include "policy/egress_proxy.h"
 
 struct session_setup {
 	int control_fd; /* SESSION_FD_CONTROL and _LINK: taken over */
 	int link_fd;
-	bool has_pty;                  /* a pty master and a client will come */
-	struct egress_rules *rules;    /* replaced in place while it runs */
-	const struct ssh_service *ssh; /* NULL: this session has no ssh-agent */
+	bool has_pty;                     /* a pty master and a client will come */
+	struct egress_rules *rules;       /* replaced in place while it runs */
+	const struct egress_proxy *proxy; /* NULL: none leads out */
+	const char *proxy_auth;           /* value of Proxy-Authorization; NULL */
+	const struct ssh_service *ssh;    /* NULL: this session has no ssh-agent */
 	struct ssh_lent lent;
 	const char *id;
 };

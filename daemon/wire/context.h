@@ -40,6 +40,8 @@ enum session_context_flags {
 	SESSION_HAS_LANDLOCK = 1 << 0,
 	SESSION_HAS_PTY = 1 << 1, /* the link will bring a pty master */
 	SESSION_HAS_SSH = 1 << 2, /* and the listener of the session's ssh-agent; this is isod-session-ssh */
+	SESSION_HAS_PROXY = 1 << 3,
+	SESSION_HAS_PROXY_AUTH = 1 << 4,
 };
 
 #endif

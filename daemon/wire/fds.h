@@ -44,6 +44,10 @@ enum session_fd {
 	SESSION_FD_CONTEXT = 7, /* sealed: struct session_context, from isod */
 	SESSION_FD_SECCOMP = 8, /* sealed: struct sock_filter[], the filter of isod-session itself */
 	SESSION_FD_SSH = 9,     /* sealed: what of the agent is lent (sshagent/ssh_rules.h); /dev/null likewise */
+	/* Sealed: the upstream proxy (policy/egress_proxy.h), and "user:password" for it; /dev/null without
+	 * SESSION_HAS_PROXY and _PROXY_AUTH. */
+	SESSION_FD_PROXY = 10,
+	SESSION_FD_PROXY_AUTH = 11,
 	SESSION_FD_END
 };
 

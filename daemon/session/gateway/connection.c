@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 
 #include "base/cleanup.h"
+#include "daemon/session/gateway/proxy_call.h"
 #include "daemon/session/gateway/refusal.h"
 
 /* The largest hello with its record headers, or the largest head; and the read that found its end. */
@@ -18,10 +19,10 @@ static bool dial_step(struct connection *c);
 static bool closed_step(struct connection *c);
 
 static const connection_step_fn steps[CONNECTION_STATE_COUNT] = {
-	[CONNECTION_REQUEST] = request_step, [CONNECTION_SOCKS] = socks_step,     [CONNECTION_PEEK] = peek_step,
-	[CONNECTION_DIAL] = dial_step,       [CONNECTION_FIRST] = first_step,     [CONNECTION_EXCHANGE] = exchange_step,
-	[CONNECTION_TUNNEL] = tunnel_step,   [CONNECTION_REFUSED] = refused_step, [CONNECTION_LINGER] = linger_step,
-	[CONNECTION_CLOSED] = closed_step,
+	[CONNECTION_REQUEST] = request_step,   [CONNECTION_SOCKS] = socks_step,   [CONNECTION_PEEK] = peek_step,
+	[CONNECTION_DIAL] = dial_step,         [CONNECTION_PROXY] = proxy_step,   [CONNECTION_FIRST] = first_step,
+	[CONNECTION_EXCHANGE] = exchange_step, [CONNECTION_TUNNEL] = tunnel_step, [CONNECTION_REFUSED] = refused_step,
+	[CONNECTION_LINGER] = linger_step,     [CONNECTION_CLOSED] = closed_step,
 };
 
 void connection_step(struct connection *c)
@@ -82,6 +83,7 @@ void connection_close_upstream(struct connection *c)
 	c->dial = NULL;
 	poller_close_watch(&c->gateway->poller, &c->upstream);
 	c->audit.family = 0;
+	c->by_proxy = false;
 }
 
 static void bury(struct connection *c)
@@ -216,7 +218,9 @@ bool connection_resolve(struct connection *c, connection_step_fn then)
 	deadline_clear(&g->deadlines, &c->deadline);
 	c->state = CONNECTION_DIAL;
 	c->then = then;
-	c->dial = dial_new(&g->resolver, &g->poller, &g->deadlines, &c->target, on_dial, c);
+	c->by_proxy = proxy_call_takes(c);
+	c->dial = dial_new(c->by_proxy ? &g->proxy_resolver : &g->resolver, &g->poller, &g->deadlines,
+			   c->by_proxy ? &g->proxy_target : &c->target, on_dial, c);
 	if (!c->dial)
 		return refuse(c, EGRESS_LIMIT);
 	return dial_resolve(c->dial) == DIAL_PENDING ? false : then(c);
@@ -233,7 +237,8 @@ static bool connect_on(struct connection *c)
 	case DIAL_CONNECTED:
 		if (dial_take(c->dial, &c->upstream, on_upstream, &family, address) < 0)
 			return refuse(c, EGRESS_UNREACHABLE);
-		audit_dialled(c, family, address);
+		if (!c->by_proxy)
+			audit_dialled(c, family, address);
 		dial_free(c->dial);
 		c->dial = NULL;
 		return true;
@@ -241,7 +246,7 @@ static bool connect_on(struct connection *c)
 	case DIAL_FAILED:
 		break;
 	}
-	return refuse(c, dial_reason(c->dial));
+	return refuse(c, c->by_proxy ? (uint32_t)EGRESS_PROXY_UNREACHABLE : dial_reason(c->dial));
 }
 
 /* The step that connection_connect() was given is kept behind the one that gets us there. */
@@ -250,11 +255,15 @@ static bool connected(struct connection *c)
 	if (!connect_on(c))
 		return false;
 	/* A refusal has changed the state as well. */
-	return c->upstream.fd < 0 ? true : c->connected(c);
+	if (c->upstream.fd < 0)
+		return true;
+	return c->by_proxy ? proxy_call_begin(c) : c->connected(c);
 }
 
 bool connection_connect(struct connection *c, connection_step_fn then)
 {
+	if (c->upstream.fd >= 0)
+		return then(c);
 	c->connected = then;
 	if (!c->dial)
 		return connection_resolve(c, connected);

@@ -12,8 +12,10 @@
  *
  *   REQUEST    a complete HTTP head in .in. Upstream: none, or one kept for the same target.
  *   SOCKS      greeting and request of SOCKS5 in .in, .socks says which. Upstream: none.
- *   PEEK       the first bytes of a client that must speak first (ports 80 and 443). Upstream: none.
+ *   PEEK       the first bytes of a client that must speak first (ports 80 and 443). Upstream: none, or what the
+ *              upstream proxy has connected.
  *   DIAL       .dial; the client is not read. .then goes on.
+ *   PROXY      the upstream proxy's answer; the client is not read. Upstream: connected to it. .connected goes on.
  *   FIRST      first bytes of either side on another port. Upstream: connected, nothing sent.
  *   EXCHANGE   a request that was sent, its body, the response. .exchange is valid.
  *   TUNNEL     both directions copied until both have ended.
@@ -26,6 +28,7 @@ enum connection_state {
 	CONNECTION_SOCKS,
 	CONNECTION_PEEK,
 	CONNECTION_DIAL,
+	CONNECTION_PROXY,
 	CONNECTION_FIRST,
 	CONNECTION_EXCHANGE,
 	CONNECTION_TUNNEL,
@@ -55,10 +58,11 @@ enum socks_stage {
 struct exchange;
 
 struct refusal {
-	uint32_t reason;     /* enum egress_reason */
-	unsigned status;     /* of HTTP, or enum socks_reply */
-	const char *message; /* in place of the reason's text; NULL */
-	bool has_waited;     /* long enough for the name of the program */
+	uint32_t reason;       /* enum egress_reason */
+	unsigned status;       /* of HTTP, or enum socks_reply */
+	uint16_t proxy_status; /* what the upstream proxy has answered; 0: nothing */
+	const char *message;   /* in place of the reason's text; NULL */
+	bool has_waited;       /* long enough for the name of the program */
 };
 
 /* true: the state has changed, go on with it at once. false: wait, or the connection is closed. */
@@ -75,6 +79,7 @@ struct connection {
 	bool buried;
 	bool wants_json; /* so says the Accept header of the last request */
 	bool bound;      /* .target is fixed, by CONNECT, SOCKS or capture */
+	bool by_proxy;   /* .dial or .upstream lead to the upstream proxy: whose addresses are not .target's */
 	struct watch client;
 	struct watch upstream;
 	struct relay up;
@@ -113,8 +118,8 @@ ssize_t connection_fill(struct connection *c);
 
 /* Resolves c->target, then calls then. */
 bool connection_resolve(struct connection *c, connection_step_fn then);
-/* Connects to what was resolved (resolving first where that has not been done), then calls then with .upstream open.
- * Failures are answered here. */
+/* Connects to what was resolved (resolving first where that has not been done), or through the upstream proxy, then
+ * calls then with .upstream open; at once where it is. Failures are answered here. */
 bool connection_connect(struct connection *c, connection_step_fn then);
 
 /* The client must have said what it wants within 30 s from now. */
@@ -125,6 +130,7 @@ void connection_may_idle(struct connection *c);
 bool request_step(struct connection *c);
 bool socks_step(struct connection *c);
 bool peek_step(struct connection *c);
+bool proxy_step(struct connection *c);
 bool first_step(struct connection *c);
 bool exchange_step(struct connection *c);
 bool tunnel_step(struct connection *c);

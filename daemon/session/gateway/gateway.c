@@ -125,6 +125,7 @@ int gateway_open(uv_loop_t *loop, struct egress_rules *rules, struct names *name
 	g->open_parts = 2;
 	TAILQ_INIT(&g->connections);
 	resolver_open(&g->resolver, loop, rules);
+	resolver_open(&g->proxy_resolver, loop, NULL);
 	deadlines_open(&g->deadlines, loop);
 	for (int i = 0; i < LISTENER_COUNT_GATEWAY; i++) {
 		struct listener *l = &g->listeners[i];
@@ -156,6 +157,16 @@ void gateway_introduce(struct gateway *g, const char *session, const char *comma
 	g->command = command;
 }
 
+void gateway_use_proxy(struct gateway *g, const struct egress_proxy *proxy, const char *auth)
+{
+	g->proxy = proxy;
+	g->proxy_auth = auth;
+	if (proxy->name)
+		target_from_name(proxy->name, proxy->port, &g->proxy_target);
+	else
+		target_from_address(proxy->family, proxy->address, proxy->port, &g->proxy_target);
+}
+
 void gateway_close(struct gateway *g)
 {
 	struct connection *c;
@@ -171,6 +182,7 @@ void gateway_close(struct gateway *g)
 		connection_drop(c);
 	}
 	resolver_close(&g->resolver);
+	resolver_close(&g->proxy_resolver);
 	poller_close(&g->poller, on_poller_closed);
 	deadlines_close(&g->deadlines, on_timer_closed);
 }

@@ -44,6 +44,10 @@ struct gateway {
 	struct poller poller;
 	struct deadlines deadlines;
 	struct resolver resolver;
+	const struct egress_proxy *proxy; /* NULL: everything is connected to directly */
+	const char *proxy_auth;           /* value of Proxy-Authorization; NULL */
+	struct target proxy_target;
+	struct resolver proxy_resolver;
 	struct drain drain;
 	struct listener listeners[LISTENER_COUNT_GATEWAY];
 	struct connection_list connections;

@@ -1,6 +1,7 @@
 #include "daemon/session/gateway/refusal.h"
 
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -8,6 +9,9 @@
 #include "daemon/session/gateway/refusal_text.h"
 #include "daemon/session/gateway/socks_request.h"
 #include "daemon/session/gateway/tls_hello.h"
+
+/* Each is a sentence or two of our own. */
+enum { MESSAGE_MAX = 256 };
 
 static unsigned status_of(uint32_t reason)
 {
@@ -20,6 +24,9 @@ static unsigned status_of(uint32_t reason)
 		return 408;
 	case EGRESS_UNRESOLVED:
 	case EGRESS_UNREACHABLE:
+	case EGRESS_PROXY_UNREACHABLE:
+	case EGRESS_PROXY_AUTH:
+	case EGRESS_PROXY_REFUSED:
 		return 502;
 	case EGRESS_LIMIT:
 		return 503;
@@ -28,15 +35,27 @@ static unsigned status_of(uint32_t reason)
 	}
 }
 
+/* What is wrong in a sentence, and what the upstream proxy has said to it. */
+static void describe(const struct connection *c, char *ret, size_t size)
+{
+	const struct refusal *r = &c->refusal;
+
+	if (r->proxy_status)
+		snprintf(ret, size, "%s The upstream proxy answered %u.", egress_reason_text(r->reason),
+			 r->proxy_status);
+	else
+		snprintf(ret, size, "%s", r->message ? r->message : egress_reason_text(r->reason));
+}
+
 static void refuse_http(struct connection *c)
 {
 	const struct egress_rules *rules = c->gateway->rules;
 	struct buffer *out = &c->gateway->out;
-	char authority[TARGET_AUTHORITY_MAX] = "";
+	char authority[TARGET_AUTHORITY_MAX] = "", message[MESSAGE_MAX];
 	const struct refusal_text t = {
 		.status = c->refusal.status,
 		.reason = c->refusal.reason,
-		.message = c->refusal.message ? c->refusal.message : egress_reason_text(c->refusal.reason),
+		.message = message,
 		.authority = authority,
 		.host = c->target.name,
 		.port = c->target.port,
@@ -49,6 +68,7 @@ static void refuse_http(struct connection *c)
 	};
 
 	out->len = 0;
+	describe(c, message, sizeof(message));
 	if (c->target.port)
 		target_authority(&c->target, 0, authority);
 	if (refusal_text_append(&t, out) == 0)

@@ -9,7 +9,7 @@ static void judge(struct connection *c)
 	struct egress_verdict address = { .allowed = true };
 
 	judge_target(c);
-	if (!c->verdict.allowed || c->target.is_literal)
+	if (!c->verdict.allowed || c->target.is_literal || c->by_proxy)
 		return;
 	if (c->dial)
 		dial_judge(c->dial, &address);
@@ -47,6 +47,7 @@ static bool rejudge(struct connection *c)
 		/* Nothing is open yet; with its first bytes it is refused in its own protocol. */
 		return false;
 	case CONNECTION_DIAL:
+	case CONNECTION_PROXY:
 		if (refuse(c, c->verdict.reason))
 			connection_step(c);
 		return true;

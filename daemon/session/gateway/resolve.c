@@ -50,11 +50,12 @@ void resolve_judge(const struct egress_rules *rules, const struct target *t, uin
 static void add(struct resolved *to, const struct egress_rules *rules, const struct target *t, int family,
 		const void *address)
 {
-	struct egress_verdict v;
+	struct egress_verdict v = { .allowed = true };
 	uint8_t full[16] = { 0 };
 
 	memcpy(full, address, family == AF_INET ? 4 : 16);
-	resolve_judge(rules, t, (uint8_t)family, full, &v);
+	if (rules)
+		resolve_judge(rules, t, (uint8_t)family, full, &v);
 	if (!v.allowed) {
 		to->reason = v.reason;
 		return;
@@ -198,14 +199,14 @@ int resolve_start(struct resolver *all, const struct target *target, struct reso
 		memcpy(ret->addresses[0].address, target->address, 16);
 		return 1;
 	}
-	pin = egress_pin_find(all->rules, target->name);
+	pin = all->rules ? egress_pin_find(all->rules, target->name) : NULL;
 	if (pin) {
 		for (uint32_t i = 0; i < pin->n_addresses; i++)
 			add(ret, all->rules, target, pin->addresses[i].family, pin->addresses[i].address);
 		return 1;
 	}
 	/* The host's own loopback is not a place of the session, whatever its resolver says. */
-	if (hostname_is_localhost(target->name)) {
+	if (all->rules && hostname_is_localhost(target->name)) {
 		ret->reason = EGRESS_PRIVATE_ADDRESS;
 		return 1;
 	}

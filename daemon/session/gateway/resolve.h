@@ -25,6 +25,7 @@ struct resolver {
 	LIST_HEAD(lookup_list, lookup) lookups;
 };
 
+/* rules: NULL where every address will do, for the upstream proxy that the administrator names. */
 void resolver_open(struct resolver *all, uv_loop_t *loop, const struct egress_rules *rules);
 /* After every resolve_cancel(). Look-ups that cannot be called back free themselves when they end. */
 void resolver_close(struct resolver *all);

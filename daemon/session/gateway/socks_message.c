@@ -97,6 +97,8 @@ enum socks_reply socks_message_code(uint32_t reason, int error)
 	case EGRESS_LIMIT:
 	case EGRESS_TIMEOUT:
 	case EGRESS_BAD_SOCKS:
+	case EGRESS_PROXY_UNREACHABLE:
+	case EGRESS_PROXY_AUTH:
 		return SOCKS_FAILURE;
 	default:
 		return SOCKS_NOT_ALLOWED;

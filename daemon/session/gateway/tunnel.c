@@ -1,5 +1,6 @@
 /* Tunnels: how one that was asked for is opened, then both directions, untouched, until both have ended. */
 #include "daemon/session/gateway/connection.h"
+#include "daemon/session/gateway/proxy_call.h"
 #include "daemon/session/gateway/refusal.h"
 #include "daemon/session/gateway/socks_message.h"
 
@@ -31,20 +32,33 @@ static bool on_connected(struct connection *c)
 	return true;
 }
 
-static bool on_resolved(struct connection *c)
+static bool speaks_first(const struct connection *c)
 {
-	if (dial_state(c->dial) != DIAL_RESOLVED)
-		return refuse(c, dial_reason(c->dial));
-	if (c->target.port != 443 && c->target.port != 80)
-		return connection_connect(c, on_connected);
+	return c->target.port == 443 || c->target.port == 80;
+}
+
+static bool peek(struct connection *c)
+{
 	established(c);
 	c->state = CONNECTION_PEEK;
 	connection_must_say(c);
 	return true;
 }
 
+static bool on_resolved(struct connection *c)
+{
+	if (dial_state(c->dial) != DIAL_RESOLVED)
+		return refuse(c, dial_reason(c->dial));
+	return speaks_first(c) ? peek(c) : connection_connect(c, on_connected);
+}
+
 bool tunnel_open(struct connection *c)
 {
+	/* The upstream proxy alone knows whether there is a way: it is asked while the client can be told. */
+	if (proxy_call_takes(c)) {
+		connection_close_upstream(c);
+		return connection_connect(c, speaks_first(c) ? peek : on_connected);
+	}
 	/* Resolved before the client is told, while it can still be told what is wrong; nothing but a DNS query goes
 	 * out. */
 	return connection_resolve(c, on_resolved);
