@@ -7,12 +7,17 @@
 
 #include "base/cleanup.h"
 #include "base/limits.h"
+#include "view/path_above.h"
+#include "view/path_fold.h"
 #include "view/path_index.h"
 #include "view/path_pattern.h"
 
 struct path_rules {
-	const struct path_rule *rules;
+	const struct path_rule *given;
+	const struct path_rule *rules; /* these, or .folded */
 	size_t n;
+	struct path_rule *folded; /* with folded patterns; NULL: names are compared as they are */
+	char *folded_text;
 	struct path_index *all;
 	struct path_index *denied;  /* plain: what is above them is kept */
 	struct path_index *leading; /* what is to be kept itself */
@@ -29,101 +34,19 @@ static bool is_denial(const struct path_rule *rule)
 	return rule->effect == PATH_DENY_READ || rule->effect == PATH_DENY_WRITE;
 }
 
-/* What is above denials, for two indexes. Without arrays it is only counted. */
-struct above {
-	struct path_index_entry *plain; /* these paths are denied, or something just below their parents is */
-	size_t n_plain;
-	struct path_index_entry *parts; /* these are to be kept themselves */
-	size_t n_parts;
-	char *text;
-	size_t bytes;
-};
-
-/* The first len bytes of pattern and what comes after them. */
-static const char *add_text(struct above *a, const char *pattern, size_t len, const char *after)
-{
-	char *text = a->text ? a->text + a->bytes : NULL;
-
-	if (text) {
-		memcpy(text, pattern, len);
-		memcpy(text + len, after, strlen(after) + 1);
-	}
-	a->bytes += len + strlen(after) + 1;
-	return text;
-}
-
-static size_t part_len(const char *at)
-{
-	return (size_t)(strchrnul(at + 1, '/') - at);
-}
-
-static bool part_is_literal(const char *at)
-{
-	char part[LIMIT_PATH];
-	size_t len = part_len(at);
-
-	memcpy(part, at, len);
-	part[len] = '\0';
-	return path_pattern_is_literal(part);
-}
-
-/* The parts behind the last "**" that are plain, but for the last one. */
-static void add_above_pattern(struct above *a, const char *pattern)
-{
-	const char *from = pattern, *at = pattern, *text;
-
-	while ((at = strstr(at, "/**/")) != NULL)
-		from = at += 3;
-	if (from == pattern) {
-		/* Its plain beginning, however long, is one entry. */
-		while (part_is_literal(from))
-			from += part_len(from);
-		if (from > pattern) {
-			text = add_text(a, pattern, (size_t)(from - pattern), "/x");
-			if (a->plain)
-				a->plain[a->n_plain].pattern = text;
-			a->n_plain++;
-		}
-	}
-	for (; from[part_len(from)] == '/'; from += part_len(from)) {
-		if (!part_is_literal(from))
-			continue;
-		text = add_text(a, pattern, (size_t)(from - pattern) + part_len(from), "");
-		if (a->parts)
-			a->parts[a->n_parts].pattern = text;
-		a->n_parts++;
-	}
-}
-
-static void collect_above(const struct path_rules *r, struct above *a)
-{
-	a->n_plain = a->n_parts = a->bytes = 0;
-	for (size_t i = 0; i < r->n; i++) {
-		if (!is_denial(&r->rules[i]))
-			continue;
-		if (!path_pattern_is_literal(r->rules[i].pattern)) {
-			add_above_pattern(a, r->rules[i].pattern);
-			continue;
-		}
-		if (a->plain)
-			a->plain[a->n_plain].pattern = r->rules[i].pattern;
-		a->n_plain++;
-	}
-}
-
 static int index_above(struct path_rules *r)
 {
 	_cleanup_free_ struct path_index_entry *plain = NULL, *parts = NULL;
-	struct above a = { .plain = NULL };
+	struct path_above a = { .plain = NULL };
 	int e;
 
-	collect_above(r, &a);
+	path_above_collect(r->rules, r->n, &a);
 	a.plain = plain = calloc(a.n_plain + 1, sizeof(*plain));
 	a.parts = parts = calloc(a.n_parts + 1, sizeof(*parts));
 	a.text = r->text = malloc(a.bytes + 1);
 	if (!plain || !parts || !r->text)
 		return -ENOMEM;
-	collect_above(r, &a);
+	path_above_collect(r->rules, r->n, &a);
 	e = path_index_new(plain, a.n_plain, r->work, &r->denied);
 	return e < 0 ? e : path_index_new(parts, a.n_parts, r->work, &r->leading);
 }
@@ -162,7 +85,28 @@ static int index_rules(struct path_rules *r)
 	return e < 0 ? e : index_above(r);
 }
 
-int path_rules_new(const struct path_rule *rules, size_t n, struct path_rules **ret)
+static int fold_rules(struct path_rules *r)
+{
+	size_t bytes = 1;
+	char *text;
+
+	for (size_t i = 0; i < r->n; i++)
+		bytes += strlen(r->given[i].pattern) + 1;
+	r->folded = calloc(r->n + 1, sizeof(*r->folded));
+	r->folded_text = text = malloc(bytes);
+	if (!r->folded || !text)
+		return -ENOMEM;
+	for (size_t i = 0; i < r->n; i++) {
+		r->folded[i] = r->given[i];
+		r->folded[i].pattern = text;
+		path_fold_pattern(r->given[i].pattern, text);
+		text += strlen(text) + 1;
+	}
+	r->rules = r->folded;
+	return 0;
+}
+
+static int make(const struct path_rule *rules, size_t n, bool folds, struct path_rules **ret)
 {
 	_cleanup_path_rules_ struct path_rules *r = NULL;
 	int e;
@@ -180,14 +124,35 @@ int path_rules_new(const struct path_rule *rules, size_t n, struct path_rules **
 	if (!r->work)
 		return -ENOMEM;
 	r->work->bound = UINT64_MAX;
-	r->rules = rules;
+	r->given = r->rules = rules;
 	r->n = n;
-	e = index_rules(r);
+	e = folds ? fold_rules(r) : 0;
+	if (e == 0)
+		e = index_rules(r);
 	if (e < 0)
 		return e;
 	*ret = r;
 	r = NULL;
 	return 0;
+}
+
+int path_rules_new(const struct path_rule *rules, size_t n, struct path_rules **ret)
+{
+	return make(rules, n, false, ret);
+}
+
+int path_rules_new_folding(const struct path_rule *rules, size_t n, struct path_rules **ret)
+{
+	return make(rules, n, true, ret);
+}
+
+/* The path as the patterns have it. */
+static const char *as_compared(const struct path_rules *r, const char *path, char room[LIMIT_PATH])
+{
+	if (!r->folded || strlen(path) >= LIMIT_PATH)
+		return path;
+	path_fold(path, room);
+	return room;
 }
 
 struct path_rules *path_rules_free(struct path_rules *r)
@@ -197,6 +162,8 @@ struct path_rules *path_rules_free(struct path_rules *r)
 		path_index_free(r->denied);
 		path_index_free(r->leading);
 		free(r->text);
+		free(r->folded);
+		free(r->folded_text);
 		free(r->wild);
 		free(r->wide);
 		free(r->work);
@@ -217,7 +184,11 @@ bool path_rules_is_spent(const struct path_rules *r)
 
 unsigned path_rules_depth(const struct path_rules *r, size_t i, const char *path)
 {
-	return path_rules_is_spent(r) ? 0 : path_pattern_depth_counted(r->rules[i].pattern, path, &r->work->done);
+	char room[LIMIT_PATH];
+
+	if (path_rules_is_spent(r))
+		return 0;
+	return path_pattern_depth_counted(r->rules[i].pattern, as_compared(r, path, room), &r->work->done);
 }
 
 size_t path_rules_count(const struct path_rules *r)
@@ -227,7 +198,7 @@ size_t path_rules_count(const struct path_rules *r)
 
 const struct path_rule *path_rules_get(const struct path_rules *r, size_t i)
 {
-	return &r->rules[i];
+	return &r->given[i];
 }
 
 /* Rules that are as deep as each other, the strongest last. */
@@ -360,8 +331,11 @@ static void decide_part(struct search *s, const struct path_part *part, struct p
 void path_rules_decide(const struct path_rules *r, const char *path, enum path_kind kind, struct path_verdict *ret)
 {
 	struct search s = { .rules = r, .kind = kind };
-	struct path_part part = { .path = path, .end = path };
+	struct path_part part;
+	char room[LIMIT_PATH];
 
+	path = as_compared(r, path, room);
+	part = (struct path_part){ .path = path, .end = path };
 	while (path_index_next(&part) && !part.whole)
 		path_index_find_part(r->all, &part, weigh, &s);
 	decide_part(&s, &part, ret);
@@ -370,8 +344,11 @@ void path_rules_decide(const struct path_rules *r, const char *path, enum path_k
 void path_rules_enter(const struct path_rules *r, const char *folder, struct path_folder *ret)
 {
 	struct search s = { .rules = r, .kind = PATH_ANY };
-	struct path_part part = { .path = folder, .end = folder };
+	struct path_part part;
+	char room[LIMIT_PATH];
 
+	folder = as_compared(r, folder, room);
+	part = (struct path_part){ .path = folder, .end = folder };
 	while (path_index_next(&part)) {
 		part.whole = false;
 		path_index_find_part(r->all, &part, weigh, &s);
@@ -386,8 +363,11 @@ void path_rules_decide_in(const struct path_rules *r, const struct path_folder *
 			  enum path_kind kind, struct path_verdict *ret)
 {
 	struct search s = { .rules = r, .kind = kind, .found = folder->found };
-	struct path_part part = { .path = path, .end = path + folder->len, .depth = folder->depth };
+	struct path_part part;
+	char room[LIMIT_PATH];
 
+	path = as_compared(r, path, room);
+	part = (struct path_part){ .path = path, .end = path + folder->len, .depth = folder->depth };
 	/* Its rules do not hold above the file, either. */
 	if (kind == PATH_FILE_WITHOUT_TOKEN || !path_index_next(&part)) {
 		path_rules_decide(r, path, kind, ret);
@@ -425,8 +405,10 @@ static unsigned holding_depth(const struct search *s, size_t i, const char *path
 size_t path_rules_holding(const struct path_rules *r, const char *path, enum path_kind kind, struct path_holding *ret)
 {
 	struct search s = { .rules = r, .kind = kind };
+	char room[LIMIT_PATH];
 	size_t n = 0;
 
+	path = as_compared(r, path, room);
 	path_index_find(r->all, path, weigh, &s);
 	for (size_t i = 0; i < r->n && !path_rules_is_spent(r); i++) {
 		const struct path_rule *rule = &r->rules[i];
@@ -457,8 +439,11 @@ static bool is_exempt_below(const struct path_rules *r, const char *folder)
 
 bool path_rules_concern_below(const struct path_rules *r, const char *folder)
 {
-	bool exempt = is_exempt_below(r, folder);
+	char room[LIMIT_PATH];
+	bool exempt;
 
+	folder = as_compared(r, folder, room);
+	exempt = is_exempt_below(r, folder);
 	for (size_t i = 0; i < r->n_wild; i++) {
 		const struct path_rule *rule = &r->rules[r->wild[i]];
 

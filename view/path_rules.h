@@ -76,6 +76,9 @@ struct path_rules; /* compiled: literal rules are found by binary search, patter
 /* Borrows rules and their patterns. 0, -ENOMEM, -EINVAL where an effect, a flag or a pattern (clean, absolute, at most
  * LIMIT_PATTERN_PARTS) is none. */
 int path_rules_new(const struct path_rule *rules, size_t n, struct path_rules **ret);
+/* The same, for folders whose file system compares names without case: all names are compared folded
+ * (view/path_fold.h), those of folders above, too. */
+int path_rules_new_folding(const struct path_rule *rules, size_t n, struct path_rules **ret);
 struct path_rules *path_rules_free(struct path_rules *r);
 static inline void path_rules_cleanup(struct path_rules **r)
 {

@@ -46,6 +46,13 @@ static void random_text(char *ret, size_t size, const char *const *from, size_t 
 		len += (size_t)snprintf(ret + len, size - len, "/%s", from[below((unsigned)n)]);
 }
 
+static void random_case(char *text)
+{
+	for (; *text; text++)
+		if (*text >= 'a' && *text <= 'z' && below(2))
+			*text = (char)(*text - 'a' + 'A');
+}
+
 struct round {
 	char patterns[RULES_MAX][128];
 	struct path_rule rules[RULES_MAX];
@@ -94,6 +101,38 @@ static void decide_in_folder(const struct path_rules *fast, const char *path, en
 	path_rules_decide_in(fast, &folder, path, kind, ret);
 }
 
+/* Without case the verdict about a path is that of the slow one about both, in small letters: which of them are capital
+ * ones does not matter. */
+static void one_round_without_case(uint64_t seed)
+{
+	_cleanup_path_rules_ struct path_rules *fast = NULL;
+	struct round r, small;
+
+	state = seed;
+	random_rules(&r);
+	small = r;
+	for (size_t i = 0; i < r.n; i++) {
+		small.rules[i].pattern = small.patterns[i];
+		random_case(r.patterns[i]);
+	}
+	assert_int_equal(path_rules_new_folding(r.rules, r.n, &fast), 0);
+	for (unsigned i = 0; i < PATHS; i++) {
+		enum path_kind kind = below(PATH_FILE_WITHOUT_TOKEN + 1);
+		struct path_verdict is, ought;
+		char path[128];
+
+		random_text(path, sizeof(path), names, ARRAY_SIZE(names), 6);
+		slow_decide(small.rules, small.n, path, kind, &ought);
+		random_case(path);
+		path_rules_decide(fast, path, kind, &is);
+		if (memcmp(&is, &ought, sizeof(is)) != 0)
+			explain(&r, seed, path, kind, &is, &ought);
+		decide_in_folder(fast, path, kind, &is);
+		if (memcmp(&is, &ought, sizeof(is)) != 0)
+			explain(&r, seed, path, kind, &is, &ought);
+	}
+}
+
 static void one_round(uint64_t seed)
 {
 	_cleanup_path_rules_ struct path_rules *fast = NULL;
@@ -134,6 +173,12 @@ static void decides_as_the_slow_one(void **unused)
 		one_round(first_seed() + i);
 }
 
+static void decides_without_case_as_the_slow_one(void **unused)
+{
+	for (uint64_t i = 0; i < ROUNDS; i++)
+		one_round_without_case(first_seed() + i);
+}
+
 static void matches_as_the_slow_one(void **unused)
 {
 	state = first_seed();
@@ -172,6 +217,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(matches_as_the_slow_one),
 		cmocka_unit_test(decides_as_the_slow_one),
+		cmocka_unit_test(decides_without_case_as_the_slow_one),
 		cmocka_unit_test(never_stops_too_early),
 	};
 
