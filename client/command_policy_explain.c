@@ -1,6 +1,7 @@
 /* isoctl policy explain: which rules hold for a path or a host, the strongest first; or all of the file view in short.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "client/call.h"
@@ -11,6 +12,7 @@
 #include "client/policy_query.h"
 #include "client/policy_texts.h"
 #include "client/report.h"
+#include "json/printable.h"
 
 struct explain_options {
 	struct option_list policy;
@@ -138,6 +140,15 @@ static int explain_files(const struct call *call, const struct json_value *answe
 	return r < 0 ? r : listing_print(&out);
 }
 
+/* Not on stdout, which a program may read. */
+static void say_file(const char *typed)
+{
+	const struct json_printable shown = json_printable(typed);
+
+	fprintf(stderr, "isod: note: \"%s\" is a file here and is read as one; the host would be https://%s\n",
+		shown.text, shown.text);
+}
+
 static int run(const struct client *client, const void *filled, char **operands, int n_operands)
 {
 	const struct explain_options *o = filled;
@@ -151,6 +162,8 @@ static int run(const struct client *client, const void *filled, char **operands,
 		report_error(&e);
 		return EXIT_USAGE;
 	}
+	if (operand.may_be_host)
+		say_file(operands[0]);
 	if (n_operands == 0 || operand.is_host)
 		answer = ask_policy(&call, client, &o->policy, &e);
 	else if (policy_query(client, &o->policy, operands[0], &call, &e) == 0)
@@ -175,12 +188,13 @@ const struct command command_policy_explain = {
 	.options_size = sizeof(struct explain_options),
 	.max_operands = 1,
 	.usage_exit = EXIT_USAGE,
-	.details = "Behind each rule: the key of the policy that it belongs to and the file that says it. \"decides\" "
-		   "is what\n"
-		   "counts, \"holds\" is overruled, \"set-aside\" a protection with an exception, \"other-port\" is "
-		   "about the\n"
-		   "host on another port. Paths begin with \"/\", \".\" or \"~\"; a name with a dot, a name with a "
-		   "port, an\n"
-		   "address and a URL are hosts; other words are paths below the working directory.\n",
+	.details =
+		"Behind each rule: the key of the policy that it belongs to and the file that says it. \"decides\" "
+		"is what\n"
+		"counts, \"holds\" is overruled, \"set-aside\" a protection with an exception, \"other-port\" is "
+		"about the\n"
+		"host on another port. Paths begin with \"/\", \".\" or \"~\", or are there; else a name with a dot, a "
+		"name\n"
+		"with a port, an address and a URL are hosts; other words are paths below the working directory.\n",
 	.run = run,
 };

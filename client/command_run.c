@@ -12,6 +12,7 @@
 #include "client/report.h"
 #include "client/run.h"
 #include "client/run_directory.h"
+#include "client/run_grants.h"
 #include "client/run_options.h"
 #include "client/run_policy.h"
 #include "client/run_ssh.h"
@@ -60,6 +61,13 @@ static void request_done(struct request *r)
 	fd_close(r->agent_fd);
 }
 
+static void note_grants(struct request *q, const struct policy *merged)
+{
+	const struct passwd *user = getpwuid(geteuid());
+
+	run_grants_note(merged, user ? user->pw_dir : "/", q->directory.cwd, &q->environment.notes);
+}
+
 /*
  * The names that the policy files pass, as far as this user can read them: only what leaves this shell can reach the
  * session. The daemon decides again, so an administrator's file that cannot be read here opens nothing.
@@ -77,6 +85,8 @@ static int select_environment(struct request *q, const struct run_options *o, st
 	r = policy_load(all.inputs, all.count, &merged, e);
 	if (r == 0)
 		r = run_environment_select(environ, &o->environment, &merged.environment_pass, &q->environment, e);
+	if (r == 0)
+		note_grants(q, &merged);
 	if (r == 0)
 		r = policy_git_add(&q->policies, q->directory.cwd, &merged, &q->environment, &q->environment.notes, e);
 	if (r == 0)

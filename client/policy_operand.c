@@ -110,7 +110,6 @@ static bool exists(const char *path)
 static int read_word(const char *typed, struct policy_operand *ret, struct error *e)
 {
 	size_t len = strlen(typed);
-	char remedy[ERROR_REMEDY_MAX];
 
 	if (read_scp(typed, ret))
 		return 0;
@@ -128,9 +127,8 @@ static int read_word(const char *typed, struct policy_operand *ret, struct error
 	}
 	if (!exists(typed))
 		return 0;
-	snprintf(remedy, sizeof(remedy), "Write \"./%.64s\" for the file, \"https://%.64s\" for the host.",
-		 json_printable(typed).text, json_printable(typed).text);
-	return refuse(typed, "is a file here, and may also be a host", remedy, e);
+	*ret = (struct policy_operand){ .is_host = false, .may_be_host = true };
+	return 0;
 }
 
 int policy_operand_read(const char *typed, struct policy_operand *ret, struct error *e)

@@ -8,7 +8,8 @@
 #include "policy/hostname.h"
 
 struct policy_operand {
-	bool is_host; /* else a path, and nothing below is set */
+	bool is_host;     /* else a path, and nothing below is set */
+	bool may_be_host; /* a path that is there and could be a host's name as well */
 	bool is_literal;
 	uint8_t family; /* of the literal */
 	uint8_t address[16];
@@ -17,9 +18,9 @@ struct policy_operand {
 };
 
 /*
- * Paths begin with "/", "." or "~". Hosts: a URL, host:port, an address, user@host:path as git writes it, a name with a
- * dot. Everything else is a path. A name with a dot that is also a file here is refused, with both ways to say it; so
- * are URLs of no known port, networks and wildcards. 0 or -EINVAL.
+ * Paths begin with "/", "." or "~", or are there: a name with a dot or a port, too. Hosts: a URL, an address,
+ * user@host:path as git writes it, else host:port and a name with a dot. Everything else is a path. URLs of no known
+ * port, networks and wildcards are refused. 0 or -EINVAL.
  */
 int policy_operand_read(const char *typed, struct policy_operand *ret, struct error *e);
 

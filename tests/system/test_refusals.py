@@ -74,7 +74,9 @@ def test_explain_knows_paths_from_hosts(isod, web, policy, project):
     write(os.path.join(project, 'ok.example'), '')
     try:
         r = explain('ok.example')
-        assert r.rc == 2 and b'is a file here, and may also be a host' in r.err and b'./ok.example' in r.err, r
+        assert r.rc == 0 and r.text.startswith(project + '/ok.example: '), r
+        assert b'"ok.example" is a file here and is read as one; the host would be https://ok.example\n' in r.err, r
+        assert explain('https://ok.example').text.startswith('host ok.example, port 443: allowed')
         assert explain('ok.example:443').text.startswith('host ok.example, port 443: allowed')
     finally:
         os.unlink(os.path.join(project, 'ok.example'))

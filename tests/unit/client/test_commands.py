@@ -149,8 +149,8 @@ host evil.example, ports 443 and 80: refused (not-listed)
                                              "why": "Use \x1b[1m snippets.", "from": "administrator /e:9"}])
         self.path("both.example", b"")
         result = self.isoctl("policy", "explain", "both.example")
-        self.assertEqual(result.returncode, 2)
-        self.assertIn(b"is a file here", result.stderr)
+        self.assertNotIn(b"host both.example", result.stdout) # asks for the path, which this isod does not know
+        self.assertIn(b'"both.example" is a file here and is read as one; the host would be https://both.example\n', result.stderr)
 
     def test_kill_and_unknown_session(self):
         seen = []

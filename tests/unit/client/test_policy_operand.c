@@ -111,16 +111,9 @@ static void refused(void **state)
 		{ "2001:db8::/32", "is a network" },
 		{ "*.example.com", "many hosts" },
 		{ "[::1", "brackets" },
-		{ "both.example", "is a file here" },
-		{ "both.example:80", "is a file here" },
 	};
-	char folder[] = "/tmp/operand-XXXXXX";
 	struct policy_operand o;
 
-	assert_non_null(mkdtemp(folder));
-	assert_int_equal(chdir(folder), 0);
-	close(creat("both.example", 0600));
-	close(creat("both.example:80", 0600));
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct error e = ERROR_INIT;
 
@@ -128,6 +121,30 @@ static void refused(void **state)
 		if (!strstr(e.message, cases[i].message))
 			fail_msg("%s: %s", cases[i].typed, e.message);
 	}
+}
+
+static void what_is_there(void **state)
+{
+	static const struct {
+		const char *typed;
+		bool is_host, may_be_host;
+	} cases[] = {
+		{ "both.example", false, true },         { "both.example:80", false, true },
+		{ "both.example:81", true, false },      { "other.example", true, false },
+		{ "https://both.example", true, false }, { "./both.example", false, false },
+	};
+	char folder[] = "/tmp/operand-XXXXXX";
+	struct policy_operand o;
+	struct error e = ERROR_INIT;
+
+	assert_non_null(mkdtemp(folder));
+	assert_int_equal(chdir(folder), 0);
+	close(creat("both.example", 0600));
+	close(creat("both.example:80", 0600));
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		if (policy_operand_read(cases[i].typed, &o, &e) < 0 || o.is_host != cases[i].is_host ||
+		    o.may_be_host != cases[i].may_be_host)
+			fail_msg("%s: %d %d %s", cases[i].typed, o.is_host, o.may_be_host, e.message);
 	unlink("both.example");
 	unlink("both.example:80");
 	assert_int_equal(chdir("/"), 0);
@@ -136,8 +153,8 @@ static void refused(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(paths), cmocka_unit_test(hosts),
-					    cmocka_unit_test(refused) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(paths), cmocka_unit_test(hosts), cmocka_unit_test(refused),
+					    cmocka_unit_test(what_is_there) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -306,6 +306,13 @@ class Ends(IsoctlCase):
                          f"isod: session {ID} in /p · network: ok.example, *.x.example (2 rules) · "
                          "variables: GH_TOKEN · 1 note\nisod: note: one\\x1b[1m\n")
 
+    def test_granted_paths_where_nothing_is(self):
+        self.answer(lambda c: c.started(), lambda c: c.exited(0))
+        missing = "/no/such/place"
+        result = self.isoctl("run", "--allow-read", missing, "--allow-write", self.folder, "--", "x")
+        self.assertEqual(result.stderr.decode().splitlines()[1:],
+                         [f'isod: note: allowRead "{missing}": nothing is there, so it grants nothing'])
+
     def test_usage_is_125(self):
         self.assertEqual(self.isoctl("run").returncode, 125)
         self.assertEqual(self.isoctl("run", "--nonsense", "--", "x").returncode, 125)
