@@ -12,6 +12,7 @@
 #include "client/report.h"
 #include "client/run.h"
 #include "client/run_directory.h"
+#include "client/run_gpg.h"
 #include "client/run_grants.h"
 #include "client/run_options.h"
 #include "client/run_policy.h"
@@ -50,6 +51,7 @@ struct request {
 	struct run_environment environment;
 	struct buffer command_line; /* JSON */
 	int agent_fd;               /* connected to the user's ssh-agent; -1 */
+	int gpg_fd;                 /* to the restricted socket of the user's gpg-agent; -1 */
 };
 
 static void request_done(struct request *r)
@@ -59,6 +61,7 @@ static void request_done(struct request *r)
 	run_environment_done(&r->environment);
 	buffer_done(&r->command_line);
 	fd_close(r->agent_fd);
+	fd_close(r->gpg_fd);
 }
 
 static void note_grants(struct request *q, const struct policy *merged)
@@ -91,6 +94,8 @@ static int select_environment(struct request *q, const struct run_options *o, st
 		r = policy_git_add(&q->policies, q->directory.cwd, &merged, &q->environment, &q->environment.notes, e);
 	if (r == 0)
 		r = run_ssh_prepare(&q->policies, &merged, &q->agent_fd, e);
+	if (r == 0 && policy_lends_gpg(&merged))
+		q->gpg_fd = run_gpg_connect();
 	policy_done(&merged);
 	policy_texts_done(&all);
 	return r;
@@ -151,6 +156,8 @@ static void write_request(struct json_writer *w, const struct request *q, const 
 		json_write_member_string(w, "name", o->name);
 	if (q->agent_fd >= 0)
 		json_write_member_bool(w, "sshAgent", true);
+	if (q->gpg_fd >= 0)
+		json_write_member_bool(w, "gpgAgent", true);
 }
 
 static bool wants_terminal(const struct run_options *o)
@@ -165,7 +172,8 @@ static int run(const struct client *client, const void *filled, char **operands,
 	const struct run_options *o = filled;
 	struct request q = { .environment = RUN_ENVIRONMENT_INIT,
 			     .command_line = BUFFER_INIT(LIMIT_POLICY_FILE),
-			     .agent_fd = -1 };
+			     .agent_fd = -1,
+			     .gpg_fd = -1 };
 	struct run run = {
 		.client = client, .environment = &q.environment, .quiet = o->quiet, .call = CALL_INIT, .made = MADE_INIT
 	};
@@ -179,7 +187,10 @@ static int run(const struct client *client, const void *filled, char **operands,
 		r = call_finish(&run.call, &e);
 	}
 	if (r == 0) {
-		run.agent_fd = q.agent_fd;
+		if (q.agent_fd >= 0)
+			run.agents[run.n_agents++] = q.agent_fd;
+		if (q.gpg_fd >= 0)
+			run.agents[run.n_agents++] = q.gpg_fd;
 		code = terminal ? run_terminal(&run) : run_pipes(&run);
 	} else {
 		report_error(&e);

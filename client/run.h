@@ -11,7 +11,8 @@ struct run {
 	const struct client *client;
 	const struct run_environment *environment; /* for the banner */
 	bool quiet;
-	int agent_fd;     /* comes last of the descriptors; -1: none */
+	int agents[2]; /* come last of the descriptors */
+	size_t n_agents;
 	struct call call; /* Run; finished, not sent yet */
 	char session[ISOD_ID_LEN + 1];
 	char *project; /* of the session, in the tree form of json/bytes.h */

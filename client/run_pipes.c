@@ -202,9 +202,9 @@ static void report_relays(const struct pipes *p)
 
 static int send_call(struct run *run, const struct run_stdio *stdio, struct error *e)
 {
-	int fds[4] = { stdio->pass[0], stdio->pass[1], stdio->pass[2], run->agent_fd };
+	int fds[] = { stdio->pass[0], stdio->pass[1], stdio->pass[2], run->agents[0], run->agents[1] };
 
-	return connection_send(&run->call.connection, &run->call.message, fds, run->agent_fd < 0 ? 3 : 4, e);
+	return connection_send(&run->call.connection, &run->call.message, fds, 3 + run->n_agents, e);
 }
 
 int run_pipes(struct run *run)

@@ -414,8 +414,7 @@ static int start(struct screen *s, const int *signals)
 	int r = connection_open(s->run->client->socket, &call->connection, &s->error);
 
 	if (r == 0)
-		r = connection_send(&call->connection, &call->message, &s->run->agent_fd, s->run->agent_fd >= 0,
-				    &s->error);
+		r = connection_send(&call->connection, &call->message, s->run->agents, s->run->n_agents, &s->error);
 	if (r == 0)
 		r = call_reply(call, -1, &s->error);
 	if (r == 0)

@@ -35,6 +35,7 @@ static void set_built_in(struct policy *p)
 	p->late_required.origin = p->plants_required.origin = origin;
 	p->ssh_enabled = (struct policy_switch){ .on = true, .origin = origin };
 	p->ssh_git.origin = origin;
+	p->gpg_enabled = (struct policy_switch){ .on = true, .origin = origin };
 	p->toolchains = p->caches = (struct policy_switch){ .on = true, .origin = origin };
 }
 
@@ -108,7 +109,8 @@ void policy_done(struct policy *p)
 {
 	struct policy_list *lists[] = { &p->allow_read,       &p->allow_write, &p->deny_read,       &p->deny_write,
 					&p->overlay,          &p->devices,     &p->allowed_domains, &p->denied_domains,
-					&p->environment_pass, &p->ssh_keys,    &p->ssh_hosts,       &p->proxy.bypass };
+					&p->environment_pass, &p->ssh_keys,    &p->ssh_hosts,       &p->proxy.bypass,
+					&p->gpg_keys };
 
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
 		free(lists[i]->items);

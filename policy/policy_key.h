@@ -46,5 +46,6 @@ policy_read_fn policy_read_nesting;
 policy_read_fn policy_read_ssh_keys;
 policy_read_fn policy_read_ssh_hosts;
 policy_read_fn policy_read_ssh_host_keys;
+policy_read_fn policy_read_gpg_keys;
 
 #endif

@@ -151,6 +151,14 @@ static void write_ssh(const struct output *o, const struct policy *p)
 	json_write_object_end(o->writer);
 }
 
+static void write_gpg(const struct output *o, const struct policy *p)
+{
+	begin_object(o, "gpgAgent");
+	write_switch(o, "enabled", &p->gpg_enabled);
+	write_list(o, "keys", &p->gpg_keys);
+	json_write_object_end(o->writer);
+}
+
 /* One value: its parts come from one place. */
 static void write_proxy(const struct output *o, const struct policy_proxy *proxy)
 {
@@ -181,6 +189,7 @@ static void write_sandbox(const struct output *o, const struct policy *p)
 	write_proxy(o, &p->proxy);
 	json_write_object_end(o->writer);
 	write_ssh(o, p);
+	write_gpg(o, p);
 	json_write_object_end(o->writer);
 }
 

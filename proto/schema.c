@@ -59,6 +59,7 @@ static const struct json_field run_fields[] = {
 	{ "umask", JSON_FIELD_INTEGER, RUN(umask), .max = 0777, .present_offset = RUN(has_umask) },
 	{ "name", JSON_FIELD_STRING, RUN(name), .max = SESSION_NAME_MAX },
 	{ "sshAgent", JSON_FIELD_BOOL, RUN(ssh_agent) },
+	{ "gpgAgent", JSON_FIELD_BOOL, RUN(gpg_agent) },
 };
 const struct json_schema schema_run = SCHEMA(run_fields, "Run", struct run_parameters);
 

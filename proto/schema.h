@@ -45,6 +45,7 @@ struct run_parameters {
 	bool has_umask;
 	const char *name; /* or NULL */
 	bool ssh_agent;   /* the last descriptor is a connection to the caller's ssh-agent */
+	bool gpg_agent;   /* the same of the gpg-agent, after that one */
 };
 
 struct list_parameters {

@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "daemon/control/audit_line.h"
+#include "daemon/control/audit_gpg.h"
 #include "daemon/control/audit_ssh.h"
 #include "daemon/control/control.h"
 #include "daemon/control/late.h"
@@ -321,14 +322,18 @@ void audit_late(struct session *s, const struct late_event *m)
 	end(s, w, &line);
 }
 
-void audit_ssh(struct session *s, const struct session_agent *m)
+void audit_agent(struct session *s, const struct session_agent *m)
 {
 	_cleanup_buffer_ struct buffer line = BUFFER_INIT(LINE_MAX_BYTES);
-	struct json_writer *w = has_room(s, m->count) ? begin(s, &line, "ssh-agent") : NULL;
+	const bool gpg = m->type == SESSION_GPG;
+	struct json_writer *w = has_room(s, m->count) ? begin(s, &line, gpg ? "gpg-agent" : "ssh-agent") : NULL;
 
 	if (!w)
 		return;
-	audit_ssh_write(w, m);
+	if (gpg)
+		audit_gpg_write(w, m);
+	else
+		audit_ssh_write(w, m);
 	end(s, w, &line);
 }
 

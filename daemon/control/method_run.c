@@ -6,6 +6,7 @@
 #include "daemon/control/audit_event.h"
 #include "daemon/control/control.h"
 #include "daemon/control/dispatch.h"
+#include "daemon/control/gpg_plan.h"
 #include "daemon/control/plan_build.h"
 #include "daemon/control/policy_merge.h"
 #include "daemon/control/run_plan.h"
@@ -23,11 +24,11 @@ static int no_memory(struct error *e)
 /* With a terminal the connection becomes the way in and out; without, three descriptors are. */
 static int check_form(const struct call *call, const struct run_parameters *p, struct error *e)
 {
-	size_t n_fds = call->n_fds - (p->ssh_agent && call->n_fds > 0);
+	size_t n_agents = (size_t)p->ssh_agent + p->gpg_agent, n_fds = call->n_fds - n_agents;
 
-	if (p->ssh_agent && call->n_fds == 0)
-		return error_set(e, ERROR_INVALID, EINVAL, "sshAgent", NULL,
-				 "With sshAgent the last descriptor must be a connection to the ssh-agent.");
+	if (call->n_fds < n_agents)
+		return error_set(e, ERROR_INVALID, EINVAL, p->ssh_agent ? "sshAgent" : "gpgAgent", NULL,
+				 "With sshAgent and gpgAgent a connection to each of these agents must come last.");
 	if (p->has_terminal && (!call->envelope->upgrade || n_fds > 0))
 		return error_set(e, ERROR_INVALID, EINVAL, "terminal", NULL,
 				 "With a terminal Run must be an upgrade, without descriptors.");
@@ -55,11 +56,15 @@ static int tell_overlay(struct session *s, const struct plan *plan)
 /* Whoever has named keys would look for them in vain. */
 static int tell_agent(struct session *s, const struct run_parameters *p, struct error *e)
 {
-	if (p->ssh_agent || !policy_lends_ssh(&s->policy))
-		return 0;
-	return string_list_printf(&s->notes, "The policy lends keys of an ssh-agent, and SSH_AUTH_SOCK leads to none")
-		       ? 0
-		       : no_memory(e);
+	if (!p->ssh_agent && policy_lends_ssh(&s->policy) &&
+	    !string_list_printf(&s->notes, "The policy lends keys of an ssh-agent, and SSH_AUTH_SOCK leads to none"))
+		return no_memory(e);
+	if (!p->gpg_agent && policy_lends_gpg(&s->policy) &&
+	    !string_list_printf(&s->notes,
+				"The policy lends keys of a gpg-agent, and none runs with a restricted socket: "
+				"gpgconf --launch gpg-agent"))
+		return no_memory(e);
+	return 0;
 }
 
 /* What the session is called and shown as. */
@@ -80,11 +85,11 @@ static int describe(struct session *s, const struct run_parameters *p, const str
 	return tell_overlay(s, &built->plan) < 0 ? no_memory(e) : 0;
 }
 
-#define START_FDS_MAX 8
+#define START_FDS_MAX 10
 
 /* What is sealed for a start; -1: it is not needed. */
 struct sealed {
-	int plan, egress, ssh, proxy;
+	int plan, egress, ssh, gpg, proxy;
 };
 
 static void sealed_done(struct sealed *s)
@@ -92,6 +97,7 @@ static void sealed_done(struct sealed *s)
 	fd_close(s->plan);
 	fd_close(s->egress);
 	fd_close(s->ssh);
+	fd_close(s->gpg);
 	fd_close(s->proxy);
 }
 
@@ -101,23 +107,31 @@ static int seal(struct session *s, const struct plan_built *built, struct sealed
 
 	if (r == 0 && built->plan.flags & PLAN_SSH)
 		r = ret->ssh = ssh_plan_seal(&s->policy, &s->notes, e);
+	if (r >= 0 && built->plan.flags & PLAN_GPG)
+		r = ret->gpg = gpg_plan_seal(&s->policy, e);
 	if (r >= 0 && s->policy.proxy.url)
 		r = run_plan_seal_proxy(&s->policy.proxy.way, &ret->proxy, e);
 	return r < 0 ? r : 0;
 }
 
-/* As CONTROL_START wants them; the agent's socket is the last of the call. */
-static size_t order_fds(int fds[START_FDS_MAX], const struct call *call, const struct sealed *sealed, bool terminal)
+/* As CONTROL_START wants them; the agents' sockets come last in the call. */
+static size_t order_fds(int fds[START_FDS_MAX], const struct call *call, const struct run_parameters *p,
+			const struct sealed *sealed)
 {
+	const size_t at_agents = p->has_terminal ? 0 : 3;
 	size_t n = 0;
 
 	fds[n++] = sealed->plan;
 	fds[n++] = sealed->egress;
-	for (size_t i = 0; !terminal && i < 3; i++)
+	for (size_t i = 0; i < at_agents; i++)
 		fds[n++] = call->fds[i];
 	if (sealed->ssh >= 0) {
 		fds[n++] = sealed->ssh;
-		fds[n++] = call->fds[call->n_fds - 1];
+		fds[n++] = call->fds[at_agents];
+	}
+	if (sealed->gpg >= 0) {
+		fds[n++] = sealed->gpg;
+		fds[n++] = call->fds[at_agents + p->ssh_agent];
 	}
 	if (sealed->proxy >= 0)
 		fds[n++] = sealed->proxy;
@@ -125,16 +139,17 @@ static size_t order_fds(int fds[START_FDS_MAX], const struct call *call, const s
 }
 
 /* Nothing runs that is not written down first. */
-static int start(struct connection *c, struct session *s, const struct call *call, const struct plan_built *built,
-		 struct error *e)
+static int start(struct connection *c, struct session *s, const struct call *call, const struct run_parameters *p,
+		 const struct plan_built *built, struct error *e)
 {
-	__attribute__((cleanup(sealed_done))) struct sealed sealed = { -1, -1, -1, -1 };
+	__attribute__((cleanup(sealed_done))) struct sealed sealed = { -1, -1, -1, -1, -1 };
 	int fds[START_FDS_MAX];
 	size_t n_fds;
 	unsigned flags = (built->plan.flags & PLAN_PTY ? CONTROL_START_PTY : 0) |
 			 (built->plan.flags & PLAN_NESTING ? CONTROL_START_NESTING : 0) |
 			 (built->plan.flags & PLAN_SSH ? CONTROL_START_SSH : 0) |
-			 (s->policy.proxy.url ? CONTROL_START_PROXY : 0);
+			 (s->policy.proxy.url ? CONTROL_START_PROXY : 0) |
+			 (built->plan.flags & PLAN_GPG ? CONTROL_START_GPG : 0);
 	int r = seal(s, built, &sealed, e);
 
 	if (r < 0)
@@ -146,7 +161,7 @@ static int start(struct connection *c, struct session *s, const struct call *cal
 				 "The start could not be written to the audit log.");
 	for (size_t i = 0; i < s->late.lacking.count; i++)
 		audit_lacking(s, s->late.lacking.items[i]);
-	n_fds = order_fds(fds, call, &sealed, s->terminal);
+	n_fds = order_fds(fds, call, p, &sealed);
 	r = control_check_ready(s->control, e);
 	if (r == 0)
 		r = session_start(s, c, fds, n_fds, flags, e);
@@ -175,6 +190,7 @@ static int prepare(struct connection *c, struct session *s, const struct call *c
 		r = no_memory(e);
 	if (r == 0) {
 		input.ssh = p->ssh_agent && policy_lends_ssh(&s->policy);
+		input.gpg = p->gpg_agent && policy_lends_gpg(&s->policy);
 		r = tell_agent(s, p, e);
 	}
 	if (r == 0)
@@ -186,7 +202,7 @@ static int prepare(struct connection *c, struct session *s, const struct call *c
 	if (r == 0)
 		r = describe(s, p, &built, e);
 	if (r == 0)
-		r = start(c, s, call, &built, e);
+		r = start(c, s, call, p, &built, e);
 	return r;
 }
 

@@ -86,6 +86,8 @@ static void build_flags(const struct plan_input *in, struct plan_built *b)
 		b->plan.flags |= PLAN_DEGRADED;
 	if (in->ssh)
 		b->plan.flags |= PLAN_SSH;
+	if (in->gpg)
+		b->plan.flags |= PLAN_GPG;
 	if (!in->run->has_terminal)
 		return;
 	b->plan.flags |= PLAN_PTY;

@@ -20,6 +20,7 @@ struct plan_input {
 	const struct policy *policy;
 	const struct view_probe *probe;
 	bool ssh; /* the session has an ssh-agent */
+	bool gpg; /* and a gpg-agent */
 };
 
 /* A plan with the memory of its texts and arrays; what the request says itself (id, cwd, links) is only borrowed. */

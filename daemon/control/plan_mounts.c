@@ -120,6 +120,25 @@ static int add_private(const struct plan_input *in, const char *home, struct pla
 	return plan_mounts_add(b, &m, e);
 }
 
+/* gpg looks for its agent in a folder of its own there, and makes one where there is none. */
+static int add_gpg(const struct plan_input *in, struct plan_built *b, struct error *e)
+{
+	const char *folder = string_list_printf(&b->texts, "/run/user/%u/gnupg", in->caller->uid);
+	const char *link = string_list_printf(&b->texts, "/run/user/%u/gnupg/S.gpg-agent", in->caller->uid);
+	int r;
+
+	if (!folder || !link)
+		return no_memory(e);
+	r = plan_mounts_add(
+		b, &(struct plan_mount){ .type = PLAN_MAKE_DIR, .flags = PLAN_OWNED, .target = folder, .mode = 0700 },
+		e);
+	return r < 0 ? r
+		     : plan_mounts_add(b,
+				       &(struct plan_mount){
+					       .type = PLAN_MAKE_LINK, .source = PLAN_GPG_SOCKET, .target = link },
+				       e);
+}
+
 /* A link goes only where the view has memory of its own, and where it hides nothing. */
 static bool link_has_room(const struct plan_built *b, const char *path)
 {
@@ -192,12 +211,14 @@ int plan_mounts_build(const struct plan_input *in, struct plan_built *built, boo
 		r = check_project(in, &rules, e);
 	if (r == 0)
 		r = add_system(in, built, e);
-	if (r == 0 && in->ssh)
+	if (r == 0 && (in->ssh || in->gpg))
 		r = plan_mounts_add(
-			built, &(struct plan_mount){ .type = PLAN_MAKE_DIR, .target = PLAN_SSH_FOLDER, .mode = 0755 },
+			built, &(struct plan_mount){ .type = PLAN_MAKE_DIR, .target = PLAN_AGENT_FOLDER, .mode = 0755 },
 			e);
 	if (r == 0)
 		r = add_private(in, rules.home, built, e);
+	if (r == 0 && in->gpg)
+		r = add_gpg(in, built, e);
 	if (r == 0)
 		r = plan_places_build(in, &rules, built, e);
 	if (r == 0)

@@ -10,6 +10,7 @@
 #include "base/fd_pass.h"
 #include "base/log.h"
 #include "daemon/control/audit_event.h"
+#include "daemon/control/audit_gpg.h"
 #include "daemon/control/audit_ssh.h"
 #include "daemon/control/session.h"
 #include "daemon/wire/session_wire.h"
@@ -22,7 +23,7 @@ union message {
 	struct session_status status;
 	struct session_connection connection;
 	struct late_event late;
-	struct session_agent ssh;
+	struct session_agent agent;
 };
 
 static void on_closed(uv_handle_t *handle)
@@ -102,9 +103,14 @@ static int handle(struct session *s, const union message *m, size_t n)
 		late_on_event(s, &m->late);
 		return 0;
 	case SESSION_SSH:
-		if (!audit_ssh_is_valid(&m->ssh, n))
+		if (!audit_ssh_is_valid(&m->agent, n))
 			return -EBADMSG;
-		audit_ssh(s, &m->ssh);
+		audit_agent(s, &m->agent);
+		return 0;
+	case SESSION_GPG:
+		if (!audit_gpg_is_valid(&m->agent, n))
+			return -EBADMSG;
+		audit_agent(s, &m->agent);
 		return 0;
 	case SESSION_LOST:
 	case SESSION_EXITED:

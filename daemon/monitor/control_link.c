@@ -49,7 +49,7 @@ static const struct {
 	int (*handle)(struct monitor *, const struct control_message *, const int *fds, size_t n_fds);
 } table[] = {
 	{ CONTROL_PEER_DONE, 0, 0, false, on_peer_done },
-	{ CONTROL_START, 2, 8, true, session_start },
+	{ CONTROL_START, 2, 10, true, session_start },
 	{ CONTROL_KILL, 0, 0, true, on_kill },
 	{ CONTROL_LAYER_LIST, 0, 0, false, layer_call_list },
 	{ CONTROL_LAYER_OPEN, 0, 0, true, layer_call_open },

@@ -22,9 +22,10 @@
 #include "daemon/wire/plan.h"
 #include "daemon/wire/proxy_auth.h"
 
-#define FLAGS_KNOWN (CONTROL_START_PTY | CONTROL_START_NESTING | CONTROL_START_SSH | CONTROL_START_PROXY)
+#define FLAGS_KNOWN                                                                                                    \
+	(CONTROL_START_PTY | CONTROL_START_NESTING | CONTROL_START_SSH | CONTROL_START_PROXY | CONTROL_START_GPG)
 
-enum { AT_PLAN, AT_EGRESS, AT_STDIO, N_STDIO = 3, N_SSH = 2 };
+enum { AT_PLAN, AT_EGRESS, AT_STDIO, N_STDIO = 3, N_AGENT = 2 };
 
 /* One start while it is put together; every descriptor here is closed at its end, the helpers have their copies. */
 struct start {
@@ -33,6 +34,7 @@ struct start {
 	const struct peer *peer;
 	const int *fds;
 	size_t at_ssh;   /* in .fds: the rules, then the socket, with CONTROL_START_SSH */
+	size_t at_gpg;   /* the same with CONTROL_START_GPG */
 	size_t at_proxy; /* in .fds, with CONTROL_START_PROXY */
 	int proxy_auth;  /* -1: none */
 	int link[2];     /* launch, session */
@@ -55,7 +57,8 @@ static bool plan_fits(const struct plan *plan, const struct control_message *mes
 	return plan->uid == message->uid && strcmp(plan->id, message->id) == 0 &&
 	       !!(plan->flags & PLAN_PTY) == !!(message->flags & CONTROL_START_PTY) &&
 	       !!(plan->flags & PLAN_NESTING) == !!(message->flags & CONTROL_START_NESTING) &&
-	       !!(plan->flags & PLAN_SSH) == !!(message->flags & CONTROL_START_SSH);
+	       !!(plan->flags & PLAN_SSH) == !!(message->flags & CONTROL_START_SSH) &&
+	       !!(plan->flags & PLAN_GPG) == !!(message->flags & CONTROL_START_GPG);
 }
 
 /* 0; -EPROTO where control cannot mean it; -EBADMSG with *e where a plan is not well-formed. */
@@ -95,7 +98,8 @@ static int check_message(struct start *st, size_t n_fds)
 	if (!st->peer || st->peer->uid != message->uid || message->flags & ~FLAGS_KNOWN)
 		return -EPROTO;
 	st->at_ssh = AT_STDIO + (message->flags & CONTROL_START_PTY ? 0 : N_STDIO);
-	st->at_proxy = st->at_ssh + (message->flags & CONTROL_START_SSH ? N_SSH : 0);
+	st->at_gpg = st->at_ssh + (message->flags & CONTROL_START_SSH ? N_AGENT : 0);
+	st->at_proxy = st->at_gpg + (message->flags & CONTROL_START_GPG ? N_AGENT : 0);
 	if (n_fds != st->at_proxy + (message->flags & CONTROL_START_PROXY ? 1 : 0))
 		return -EPROTO;
 	return sessions_find(&m->sessions, message->id) ? -EPROTO : 0;
@@ -122,7 +126,9 @@ static int check_permitted(const struct start *st, struct error *e)
 	for (unsigned i = 0; i < ARRAY_SIZE(names) && r == 0 && !(st->message->flags & CONTROL_START_PTY); i++)
 		r = stdio_check(st->fds[AT_STDIO + i], names[i], e);
 	if (r == 0 && st->message->flags & CONTROL_START_SSH)
-		r = agent_check(st->fds[st->at_ssh + 1], st->peer->uid, e);
+		r = agent_check("ssh-agent", st->fds[st->at_ssh + 1], st->peer->uid, e);
+	if (r == 0 && st->message->flags & CONTROL_START_GPG)
+		r = agent_check("gpg-agent", st->fds[st->at_gpg + 1], st->peer->uid, e);
 	return r;
 }
 
@@ -157,7 +163,8 @@ static int make_contexts(struct start *st)
 			 (st->message->flags & CONTROL_START_PTY ? SESSION_HAS_PTY : 0) |
 			 (st->message->flags & CONTROL_START_SSH ? SESSION_HAS_SSH : 0) |
 			 (st->message->flags & CONTROL_START_PROXY ? SESSION_HAS_PROXY : 0) |
-			 (st->proxy_auth >= 0 ? SESSION_HAS_PROXY_AUTH : 0),
+			 (st->proxy_auth >= 0 ? SESSION_HAS_PROXY_AUTH : 0) |
+			 (st->message->flags & CONTROL_START_GPG ? SESSION_HAS_GPG : 0),
 	};
 
 	if (!launch)
@@ -250,6 +257,7 @@ static int prepare(struct start *st, struct error *e)
 static pid_t spawn_session(const struct start *st)
 {
 	const bool ssh = st->message->flags & CONTROL_START_SSH, proxy = st->message->flags & CONTROL_START_PROXY;
+	const bool gpg = st->message->flags & CONTROL_START_GPG;
 	const char *const argv[] = { ssh ? "isod-session-ssh" : "isod-session", NULL };
 	const struct monitor *m = st->monitor;
 	const struct helper_fd fds[] = {
@@ -263,6 +271,8 @@ static pid_t spawn_session(const struct start *st)
 		{ m->files.seccomp_session, SESSION_FD_SECCOMP },
 		{ ssh ? st->fds[st->at_ssh] : m->files.null, SESSION_FD_SSH },
 		{ ssh ? st->fds[st->at_ssh + 1] : m->files.null, SESSION_FD_AGENT },
+		{ gpg ? st->fds[st->at_gpg] : m->files.null, SESSION_FD_GPG },
+		{ gpg ? st->fds[st->at_gpg + 1] : m->files.null, SESSION_FD_GPG_AGENT },
 		{ proxy ? st->fds[st->at_proxy] : m->files.null, SESSION_FD_PROXY },
 		{ st->proxy_auth < 0 ? m->files.null : st->proxy_auth, SESSION_FD_PROXY_AUTH },
 	};

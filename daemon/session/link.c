@@ -39,6 +39,7 @@ static const struct {
 	[LINK_EXITED] = { true, 0 },
 	[LINK_OWNER] = { true, 0 },
 	[LINK_SSH] = { true, 1 },
+	[LINK_GPG] = { true, 1 },
 };
 
 static void on_poll(uv_poll_t *poll, int status, int events);
@@ -91,7 +92,8 @@ static int dispatch(struct link *l, const struct link_message *m, ssize_t len, c
 		l->handlers->pty(l->data, fds[0]);
 		break;
 	case LINK_SSH:
-		l->handlers->ssh(l->data, fds[0]);
+	case LINK_GPG:
+		l->handlers->agent(l->data, m->type, fds[0]);
 		break;
 	case LINK_OWNER:
 		owners_answer(l->owners, m->query, m->value, m->text);

@@ -13,7 +13,7 @@ struct owners;
 struct link_handlers {
 	void (*listeners)(void *data, const int fds[LISTENER_COUNT]);
 	void (*pty)(void *data, int master);
-	void (*ssh)(void *data, int listener);
+	void (*agent)(void *data, uint32_t type, int listener);         /* LINK_SSH or LINK_GPG */
 	void (*status)(void *data, const struct link_message *message); /* STARTED, STOPPED, CONTINUED, EXITED */
 	/* Once: end of file (err 0) or a malformed message or failed call (negative errno). Nothing comes after it. */
 	void (*ended)(void *data, int err);

@@ -82,6 +82,23 @@ static int take_ssh(const struct session_context *context, struct session_setup 
 	return r < 0 ? r : ssh_service->prepare(data, len, &setup->lent);
 }
 
+/* Likewise; the rules lie in what is mapped until the end. */
+static int take_gpg(const struct session_context *context, struct gpg_lent *lent, struct session_setup *setup)
+{
+	const void *data = NULL;
+	size_t len = 0;
+	int r;
+
+	if (!(context->flags & SESSION_HAS_GPG)) {
+		fd_close(SESSION_FD_GPG_AGENT);
+		return 0;
+	}
+	lent->agent_fd = SESSION_FD_GPG_AGENT;
+	setup->gpg = lent;
+	r = fd_sealed_map(SESSION_FD_GPG, LIMIT_GPG_KEYS * GPG_GRIP_LEN, &data, &len);
+	return r < 0 ? r : gpg_rules_decode(data, len, &lent->rules);
+}
+
 /* What leads out, if not every connection by itself. */
 struct proxy {
 	struct egress_proxy way;
@@ -129,6 +146,7 @@ int main(void)
 	struct egress_rules rules;
 	struct session_setup setup = { .control_fd = SESSION_FD_CONTROL, .link_fd = SESSION_FD_LINK, .rules = &rules };
 	struct error e = ERROR_INIT;
+	struct gpg_lent gpg;
 	struct proxy_bytes proxy_bytes = { .way = NULL };
 	struct proxy proxy;
 	const void *egress = NULL;
@@ -149,6 +167,8 @@ int main(void)
 		r = map_filter(&rights);
 	if (r == 0)
 		r = take_ssh(&context, &setup);
+	if (r == 0)
+		r = take_gpg(&context, &gpg, &setup);
 	if (r == 0)
 		r = fd_sealed_map(SESSION_FD_EGRESS, LIMIT_EGRESS, &egress, &egress_len);
 	if (r == 0)

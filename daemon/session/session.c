@@ -43,6 +43,7 @@ struct session {
 	struct pty *pty;
 	struct attach *attach;
 	struct ssh_agent *ssh;
+	struct gpg_agent *gpg;
 	struct late_event *early[EARLY_MAX];
 	size_t n_early;
 	uint32_t n_early_more; /* that were not kept */
@@ -79,6 +80,8 @@ static void wind_up(struct session *s)
 	network_close(&s->network);
 	if (s->ssh)
 		s->setup->ssh->close(s->ssh);
+	if (s->gpg)
+		gpg_agent_close(s->gpg);
 	attach_close(s->attach);
 	pty_close(s->pty);
 	link_close(s->link);
@@ -355,15 +358,25 @@ static void on_pty(void *data, int master)
 		attach_set_pty(s->attach, s->pty);
 }
 
-static void on_ssh(void *data, int listener)
+static int open_agent(struct session *s, uint32_t type, int listener)
+{
+	const struct session_setup *u = s->setup;
+	struct events *events = control_events(s->control);
+
+	if (s->state == RUNNING && type == LINK_SSH && u->ssh && !s->ssh)
+		return u->ssh->open(&s->loop, &u->lent, events, s->link, listener, &s->ssh);
+	if (s->state == RUNNING && type == LINK_GPG && u->gpg && !s->gpg)
+		return gpg_agent_open(&s->loop, u->gpg, events, s->link, listener, &s->gpg);
+	return -EPROTO;
+}
+
+static void on_agent(void *data, uint32_t type, int listener)
 {
 	struct session *s = data;
-	const struct session_setup *setup = s->setup;
 
-	if (setup->ssh && !s->ssh && s->state == RUNNING &&
-	    setup->ssh->open(&s->loop, &setup->lent, control_events(s->control), s->link, listener, &s->ssh) == 0)
+	if (open_agent(s, type, listener) == 0)
 		return;
-	log_error("cannot serve the session's ssh-agent");
+	log_error("cannot serve the session's %s", type == LINK_SSH ? "ssh-agent" : "gpg-agent");
 	fd_close(listener);
 	on_exited(s, EXIT_KIND_LOST, 0);
 	finish(s);
@@ -435,7 +448,7 @@ static void on_link_ended(void *data, int err)
 static const struct link_handlers link_handlers = {
 	.listeners = on_listeners,
 	.pty = on_pty,
-	.ssh = on_ssh,
+	.agent = on_agent,
 	.status = on_link_status,
 	.late = on_link_late,
 	.ended = on_link_ended,

@@ -3,6 +3,7 @@
 /* One session from the first listener to the last byte. Logs. */
 #include <stdbool.h>
 
+#include "daemon/session/gpg_agent.h"
 #include "daemon/session/ssh.h"
 #include "policy/egress_proxy.h"
 
@@ -15,6 +16,7 @@ struct session_setup {
 	const char *proxy_auth;           /* value of Proxy-Authorization; NULL */
 	const struct ssh_service *ssh;    /* NULL: this session has no ssh-agent */
 	struct ssh_lent lent;
+	const struct gpg_lent *gpg; /* NULL: it has no gpg-agent */
 	const char *id;
 };
 

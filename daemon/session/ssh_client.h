@@ -23,8 +23,8 @@ struct ssh_client {
 	uint32_t owner; /* the open question, 0 = none */
 	struct ssh_bound bound;
 	struct session_agent told; /* of the request under way */
-	size_t at, len;          /* of .in: the request begins at .at */
-	size_t frame;            /* its size */
+	size_t at, len;            /* of .in: the request begins at .at */
+	size_t frame;              /* its size */
 	struct buffer out;
 	size_t out_at;
 	uint8_t in[LIMIT_SSH_REQUEST + SSH_FRAME_HEAD];

@@ -32,7 +32,8 @@ enum control_type {
 	/* control -> isod */
 	CONTROL_PEER_DONE, /* connection: isod may forget it */
 	CONTROL_START, /* connection, id, uid, flags; descriptors: plan, egress, then stdin, stdout, stderr unless PTY,
-			  then with SSH the rules and the socket of SESSION_FD_SSH and _AGENT, then with PROXY that of
+			  then with SSH the rules and the socket of SESSION_FD_SSH and _AGENT, then with GPG those of
+			  SESSION_FD_GPG and _GPG_AGENT, then with PROXY that of
 			  SESSION_FD_PROXY. error.message: with PROXY, the name of the file with its password in the
 			  administrator's folder, "" = none */
 	CONTROL_KILL,  /* id: end the whole tree now; idempotent */
@@ -47,6 +48,7 @@ enum control_start_flags {
 	CONTROL_START_NESTING = 1 << 1, /* must equal the plan's flag; picks the seccomp filter */
 	CONTROL_START_SSH = 1 << 2,     /* must equal the plan's flag */
 	CONTROL_START_PROXY = 1 << 3,
+	CONTROL_START_GPG = 1 << 4, /* must equal the plan's flag */
 };
 
 enum control_layer_flags {

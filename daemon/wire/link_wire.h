@@ -23,11 +23,12 @@ enum link_type {
 	LINK_CONTINUE, /* resume a stopped program, in the foreground */
 	LINK_WHO,      /* query, family (AF_INET, AF_INET6), port, address = own end of a program's TCP socket; to_port,
 			  to_address = what it was connected to. Or AF_UNIX with one descriptor, a connection that
-			  the listener of LINK_SSH has accepted */
+			  the listener of LINK_SSH or LINK_GPG has accepted */
 	LINK_HANGUP,   /* the client is gone: SIGHUP + SIGCONT to everybody, then SIGKILL after a grace of 2 s */
 	/* pid 1 -> session */
 	LINK_LATE, /* not a struct link_message: struct late_event (late.h), late_event_size() bytes */
 	LINK_SSH,  /* one descriptor: the listener at PLAN_SSH_SOCKET; before STARTED */
+	LINK_GPG,  /* the same, at PLAN_GPG_SOCKET */
 	LINK_TYPE_END
 };
 

@@ -20,7 +20,8 @@
 #define RULE_WIRE_MIN (4 + 4 + 4 + STRING_WIRE_MIN)
 #define MODE_ALL 01777u
 #define UMASK_ALL 0777u
-#define FLAGS_ALL (PLAN_PTY | PLAN_NESTING | PLAN_LATE_REQUIRED | PLAN_DEGRADED | PLAN_SSH | PLAN_PLANTS_REQUIRED)
+#define FLAGS_ALL                                                                                                      \
+	(PLAN_PTY | PLAN_NESTING | PLAN_LATE_REQUIRED | PLAN_DEGRADED | PLAN_SSH | PLAN_PLANTS_REQUIRED | PLAN_GPG)
 
 bool plan_path_is_clean(const char *path)
 {

@@ -23,11 +23,13 @@ enum plan_flags {
 	PLAN_DEGRADED = 1 << 3,      /* the administrator allows a start with rules that cannot be enforced */
 	PLAN_SSH = 1 << 4,           /* the view has an ssh-agent, at PLAN_SSH_SOCKET; its folder is in the mounts */
 	PLAN_PLANTS_REQUIRED =
-		1 << 5, /* the making of protected paths must be refused by the kernel, else nothing starts */
+		1 << 5,    /* the making of protected paths must be refused by the kernel, else nothing starts */
+	PLAN_GPG = 1 << 6, /* the view has a gpg-agent, at PLAN_GPG_SOCKET; likewise */
 };
 
-#define PLAN_SSH_FOLDER "/run/isod"
-#define PLAN_SSH_SOCKET PLAN_SSH_FOLDER "/ssh-agent"
+#define PLAN_AGENT_FOLDER "/run/isod"
+#define PLAN_SSH_SOCKET PLAN_AGENT_FOLDER "/ssh-agent"
+#define PLAN_GPG_SOCKET PLAN_AGENT_FOLDER "/gpg-agent"
 
 enum plan_mount_type {
 	/* source, target. Opened by isod-launch with the caller's ids, no symlink in the last component followed unless

@@ -1,6 +1,7 @@
 #include "daemon/linux/net/launch_ssh.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -15,17 +16,30 @@
 
 /* A program that finds it full waits in connect(2). */
 #define BACKLOG 16
-#define REMEDY "A policy with \"sshAgent\": {\"enabled\": false} starts it without."
 
-static int make_listener(void)
+static const struct {
+	uint32_t flag; /* enum plan_flags */
+	uint32_t type; /* enum link_type */
+	const char *name;
+	const char *path;
+	const char *remedy;
+} agents[] = {
+	{ PLAN_SSH, LINK_SSH, "ssh-agent", PLAN_SSH_SOCKET,
+	  "A policy with \"sshAgent\": {\"enabled\": false} starts it without." },
+	{ PLAN_GPG, LINK_GPG, "gpg-agent", PLAN_GPG_SOCKET,
+	  "A policy with \"gpgAgent\": {\"enabled\": false} starts it without." },
+};
+
+static int make_listener(const char *path)
 {
-	const struct sockaddr_un address = { .sun_family = AF_UNIX, .sun_path = PLAN_SSH_SOCKET };
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	mode_t mask;
 	int r;
 
 	if (fd < 0)
 		return -errno;
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
 	/* 0666 from the first moment: nothing that is called so later is changed as root. */
 	mask = umask(0111);
 	r = bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0 ? -errno : 0;
@@ -35,20 +49,27 @@ static int make_listener(void)
 	return take_fd(&fd);
 }
 
-int launch_ssh_make(struct launch *l, struct error *e)
+static int make(struct launch *l, size_t i, struct error *e)
 {
-	struct link_message message = { .type = LINK_SSH };
-	_cleanup_close_ int fd = -1;
+	struct link_message message = { .type = agents[i].type };
+	_cleanup_close_ int fd = make_listener(agents[i].path);
 	ssize_t n;
 
-	if (!(l->plan.flags & PLAN_SSH))
-		return 0;
-	fd = make_listener();
 	if (fd < 0)
-		return launch_step_fail(e, -fd, REMEDY, "The session's ssh-agent socket cannot be made: %s.",
-					strerror(-fd));
+		return launch_step_fail(e, -fd, agents[i].remedy, "The session's %s socket cannot be made: %s.",
+					agents[i].name, strerror(-fd));
 	n = fd_pass_send(l->link_fd, &message, sizeof(message), &fd, 1);
 	return n < 0 ? (int)n : 0;
+}
+
+int launch_ssh_make(struct launch *l, struct error *e)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(agents); i++)
+		if (l->plan.flags & agents[i].flag)
+			r = make(l, i, e);
+	return r;
 }
 
 void launch_ssh_who(int fd, int32_t *ret_pid, char *text, size_t size)

@@ -1,6 +1,7 @@
 #ifndef ISOD_LINUX_LAUNCH_SSH_H
 #define ISOD_LINUX_LAUNCH_SSH_H
-/* The socket at which the programs of a session find their ssh-agent: made in the view, served by isod-session. */
+/* The sockets at which the programs of a session find their ssh-agent and gpg-agent: made in the view, served by
+ * isod-session. */
 #include <stddef.h>
 #include <stdint.h>
 
@@ -8,8 +9,8 @@
 
 struct launch;
 
-/* With PLAN_SSH: makes the listener, root's like its folder, and hands it over. After the pivot, before the view is
- * sealed. */
+/* With PLAN_SSH, PLAN_GPG: makes the listener, root's like its folder, and hands it over. After the pivot, before the
+ * view is sealed. */
 int launch_ssh_make(struct launch *l, struct error *e);
 
 /* fd: a connection that was accepted there. Who made it, as of launch_who_find(). */

@@ -32,7 +32,7 @@ static void sockets(void **state)
 		struct error e = ERROR_INIT;
 
 		assert_int_equal(socketpair(cases[i].domain, cases[i].type | SOCK_CLOEXEC, 0, pair), 0);
-		assert_int_equal(agent_check(pair[0], geteuid(), &e), cases[i].r);
+		assert_int_equal(agent_check("ssh-agent", pair[0], geteuid(), &e), cases[i].r);
 		fd_close(pair[0]);
 		fd_close(pair[1]);
 	}
@@ -45,11 +45,11 @@ static void others(void **state)
 	    tcp = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
-	assert_int_equal(agent_check(alone, geteuid(), &e), -EPERM);
+	assert_int_equal(agent_check("ssh-agent", alone, geteuid(), &e), -EPERM);
 	assert_int_equal(e.code, ERROR_REFUSED);
-	assert_int_equal(agent_check(tcp, geteuid(), NULL), -EPERM);
-	assert_int_equal(agent_check(null, geteuid(), NULL), -EPERM);
-	assert_int_equal(agent_check(-1, geteuid(), NULL), -EPERM);
+	assert_int_equal(agent_check("ssh-agent", tcp, geteuid(), NULL), -EPERM);
+	assert_int_equal(agent_check("ssh-agent", null, geteuid(), NULL), -EPERM);
+	assert_int_equal(agent_check("ssh-agent", -1, geteuid(), NULL), -EPERM);
 	fd_close(alone);
 	fd_close(tcp);
 	fd_close(null);
@@ -61,9 +61,9 @@ static void another_user(void **state)
 	int pair[2];
 
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
-	assert_int_equal(agent_check(pair[0], geteuid() + 1, &e), -EPERM);
+	assert_int_equal(agent_check("ssh-agent", pair[0], geteuid() + 1, &e), -EPERM);
 	assert_non_null(strstr(e.message, "same user"));
-	assert_int_equal(agent_check(pair[0], 0, NULL), 0);
+	assert_int_equal(agent_check("ssh-agent", pair[0], 0, NULL), 0);
 	fd_close(pair[0]);
 	fd_close(pair[1]);
 }

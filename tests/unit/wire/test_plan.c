@@ -38,7 +38,8 @@ static struct plan sample(void)
 {
 	return (struct plan){
 		.uid = 4294967294u,
-		.flags = PLAN_PTY | PLAN_NESTING | PLAN_LATE_REQUIRED | PLAN_DEGRADED | PLAN_SSH | PLAN_PLANTS_REQUIRED,
+		.flags = PLAN_PTY | PLAN_NESTING | PLAN_LATE_REQUIRED | PLAN_DEGRADED | PLAN_SSH |
+			 PLAN_PLANTS_REQUIRED | PLAN_GPG,
 		.umask = 0777,
 		.rows = 65535,
 		.columns = 80,
@@ -219,7 +220,7 @@ static void fields_are_checked(void **state)
 	static const char *const empty[] = { "", NULL }, *const no_name[] = { "=x", NULL },
 				 *const no_value[] = { "x", NULL };
 
-	WITH(flags, PLAN_PLANTS_REQUIRED << 1, "unknown flags");
+	WITH(flags, PLAN_GPG << 1, "unknown flags");
 	WITH(id, "0123456789a", "session's id");
 	WITH(id, "0123456789AB", "session's id");
 	WITH(id, "../../../etc", "session's id");
