@@ -39,7 +39,8 @@ static const char *const invented[] = { "",
 					"deny.example",
 					"unlisted.example",
 					"inner.example",
-					"once.example" };
+					"once.example",
+					"far.example" };
 
 static struct egress_rule rules_table[] = {
 	{ .kind = EGRESS_RULE_HOST, .name = "ok.example" },
@@ -57,6 +58,8 @@ static struct egress_rule rules_table[] = {
 	{ .kind = EGRESS_RULE_HOST, .name = "deny.example", .deny = 1, .why = "Say \"please\"." },
 	{ .kind = EGRESS_RULE_ADDRESS, .family = AF_INET, .bits = 32, .address = { 127, 0, 0, 9 } },
 	{ .kind = EGRESS_RULE_ADDRESS, .family = AF_INET6, .bits = 128, .address = { [15] = 1 }, .port = 8443 },
+	{ .kind = EGRESS_RULE_HOST, .name = "far.example", .port = 22 },
+	{ .kind = EGRESS_RULE_HOST, .name = "far.example", .port = 8443 },
 };
 
 static struct egress_pin pins_table[] = {
@@ -74,6 +77,7 @@ static struct {
 	uv_async_t wake;
 	pthread_t thread;
 	struct gateway *gateway;
+	const struct egress_proxy *proxy;
 	struct egress_rules rules;
 	pthread_mutex_t lock;
 	struct session_connection events[EVENTS];
@@ -195,6 +199,11 @@ bool rig_namespace(void)
 	return true;
 }
 
+void rig_use_proxy(const struct egress_proxy *proxy)
+{
+	rig.proxy = proxy;
+}
+
 void rig_start(void)
 {
 	struct gateway_listeners l = { .proxy_v4 = rig_listen("127.0.0.1", PROXY_PORT),
@@ -217,6 +226,8 @@ void rig_start(void)
 	uv_async_init(&rig.loop, &rig.wake, on_wake);
 	assert_int_equal(gateway_open(&rig.loop, &rig.rules, NULL, NULL, NULL, &l, &rig.gateway), 0);
 	gateway_introduce(rig.gateway, RIG_SESSION, "isoctl run");
+	if (rig.proxy)
+		gateway_use_proxy(rig.gateway, rig.proxy, RIG_PROXY_AUTH);
 	rig.gateway->original_target = given_target;
 	assert_int_equal(pthread_create(&rig.thread, NULL, run, NULL), 0);
 }

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "daemon/wire/session_wire.h"
-#include "policy/egress.h"
+#include "policy/egress_proxy.h"
 
 #define RIG_SESSION "0123456789abcdef"
 
@@ -28,8 +28,12 @@ bool rig_namespace(void);
 
 /* Allowed: ok.example, a.example, b.example, closed.example (80, 443), raw.example (every port in the list of the .c),
  * inner.example (resolves to a private address), once.example to one connection each on port 22 (RIG_ONCE) and 80 (the
- * next number); deny.example is denied. All pinned but inner.example. */
+ * next number); far.example on 22 and 8443; deny.example is denied. All
+ * pinned but inner.example and far.example. */
 void rig_start(void);
+/* Before rig_start(): this one leads out, with RIG_PROXY_AUTH. */
+#define RIG_PROXY_AUTH "Basic bWU6c2VjcmV0"
+void rig_use_proxy(const struct egress_proxy *proxy);
 void rig_stop(void);
 void rig_owner_mode(enum rig_owner mode);
 /* While nothing is under way. unlisted: enum egress_unlisted. */
