@@ -70,6 +70,12 @@ exchange .env plain
 read .env.example
 read plain
 read a/.env/lib
+move a/b/key.pem a/b/k1
+read a/b/k1
+link a/b/k1 a/b/k2
+read a/b/k2
+move a/b/public.pem a/b/k3
+read a/b/k3
 create .mcp.json
 folder .mcp.json
 move plain .envrc
@@ -121,6 +127,12 @@ exchange .env 13
 read .env.example 0
 read plain 0
 read a/.env/lib 0
+move a/b/key.pem 0
+read a/b/k1 3
+link a/b/k1 0
+read a/b/k2 3
+move a/b/public.pem 0
+read a/b/k3 0
 create .mcp.json 13
 folder .mcp.json 13
 move plain 13
@@ -274,13 +286,13 @@ say 'namespaces tried'
 
 # ---- a layer over the project ----
 prepare
-later() { # OPTION WAY PATH [OTHER]: in a session, after the host has made a secret
-	rm -f /home/dev/p/{.env,over}
+later() { # OPTION WAY [BEFORE]: in a session, after the host has made secrets
+	rm -f /home/dev/p/{.env,late.pem,x,over}
 	rm -rf /home/dev/told
 	mkdir -m 777 /home/dev/told
-	as_dev "(until [ -e ../told/waiting ] || [ -e over ]; do sleep 0.2; done; echo s >.env; touch ../told/go) &
+	as_dev "(until [ -e ../told/waiting ] || [ -e over ]; do sleep 0.2; done; echo s >.env; echo k >late.pem; touch ../told/go) &
 		/opt/isod/isoctl run $1 --allow-write ../told -- bash -c 'touch ../told/waiting; until [ -e ../told/go ]; do sleep 0.1; done
-		./roundabout $2; echo ended \$?' 2>/tmp/later.err; touch over" | sed -n 's/^ended //p'
+		${3:-:}; ./roundabout $2; echo ended \$?' 2>/tmp/later.err; touch over" | sed -n 's/^ended //p'
 }
 judge 'a layer: read' 13 "$(later --overlay 'read .env')"
 judge 'a layer: create' 13 "$(later --overlay 'create .envrc')"
@@ -298,12 +310,18 @@ no_room="125: the kernel's guard has no room for this session"
 no_guard='125: this kernel has no guard that refuses it (BPF LSM)'
 judge 'the guard required' 0 "$(required)"
 judge 'the guard required, a rule it has no form for' "125: the kernel's guard has no form for one of the rules" "$(required no-form)"
+echo '{ "sandbox": { "filesystem": { "lateFiles": "require" } } }' >/home/dev/late.json
+judge 'late files required: read a key' 3 "$(later '--policy ../late.json' 'read late.pem')"
+judge 'late files required: move a key' 13 "$(later '--policy ../late.json' 'move late.pem x')"
+judge 'late files required: link a key' 13 "$(later '--policy ../late.json' 'link late.pem x')"
+judge 'late files not required: move a key' 0 "$(later '' 'move late.pem x')"
 judge 'the guard required: create' 13 "$(later '--policy ../require.json' 'create .envrc')"
 say 'the guard required'
 
 # ---- more sessions than the guard has room for: pid 1 answers opens, as where there is no guard ----
 judge 'the map is filled' yes "$([ "$(/opt/isod/fill_sessions)" -ge 255 ] && echo yes)"
 judge 'without room: read' 3 "$(later '' 'read .env')"
+judge 'without room: a secret under another name' 3 "$(later '' 'read x' 'mv .env x')"
 judge 'without room: an ordinary file' 0 "$(later '' 'read plain')"
 judge 'without room, the guard required' "$no_room" "$(required)"
 /opt/isod/fill_sessions empty >/dev/null
