@@ -8,19 +8,25 @@
 #include "client/listing.h"
 #include "client/report.h"
 
+enum grant_scope { GRANT_SESSION, GRANT_ONCE };
+
 struct grant_options {
 	const char *duration;
+	int scope; /* enum grant_scope */
 };
 
 static const struct option grant_options[] = {
+	{ "once", 'o', NULL, "for one connection", OPTION_SET, offsetof(struct grant_options, scope), GRANT_ONCE },
+	{ "session", 's', NULL, "until the session ends (so it is without any of these)", OPTION_SET,
+	  offsetof(struct grant_options, scope), GRANT_SESSION },
 	{ "for", 'f', "DURATION", "take it back after DURATION (90s, 30m, 12h)", OPTION_STRING,
 	  offsetof(struct grant_options, duration) },
 	OPTION_END,
 };
 static const struct option revoke_options[] = { OPTION_END };
 
-static int change(const struct client *client, const char *method, char **operands, uint64_t seconds, struct call *call,
-		  struct error *e)
+static int change(const struct client *client, const char *method, char **operands, uint64_t seconds, bool once,
+		  struct call *call, struct error *e)
 {
 	struct json_writer *w = call_begin(call, method, 0);
 	int r;
@@ -29,6 +35,8 @@ static int change(const struct client *client, const char *method, char **operan
 	json_write_member_string(w, "host", operands[1]);
 	if (seconds > 0)
 		json_write_member_integer(w, "seconds", (int64_t)seconds);
+	if (once)
+		json_write_member_bool(w, "once", true);
 	r = call_send(call, client, e);
 	return r < 0 ? r : call_reply(call, CALL_TIMEOUT_MS, e);
 }
@@ -46,7 +54,7 @@ static int run_grant(const struct client *client, const void *filled, char **ope
 		report_error(&e);
 		return EXIT_USAGE;
 	}
-	if (change(client, "org.isod.Grant", operands, seconds, &call, &e) == 0)
+	if (change(client, "org.isod.Grant", operands, seconds, o->scope == GRANT_ONCE, &call, &e) == 0)
 		return 0;
 	report_error(&e);
 	return 1;
@@ -59,7 +67,7 @@ static int run_revoke(const struct client *client, const void *filled, char **op
 	struct error e = ERROR_INIT;
 	int r;
 
-	if (change(client, "org.isod.Revoke", operands, 0, &call, &e) < 0) {
+	if (change(client, "org.isod.Revoke", operands, 0, false, &call, &e) < 0) {
 		report_error(&e);
 		return 1;
 	}

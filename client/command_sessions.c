@@ -3,6 +3,7 @@
 
 #include "client/call.h"
 #include "client/command.h"
+#include "client/grant_text.h"
 #include "client/listing.h"
 #include "client/report.h"
 
@@ -86,6 +87,21 @@ static int append_lacking(struct buffer *out, const struct json_value *session)
 	return r;
 }
 
+static int append_grants(struct buffer *out, const struct json_value *session)
+{
+	const struct json_value *grants = json_get(session, "grants");
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && grants && grants->type == JSON_ARRAY && i < grants->array.count; i++) {
+		r = listing_append(out, json_get(session, "id"));
+		if (r == 0)
+			r = buffer_append_string(out, ": granted ");
+		if (r == 0)
+			r = grant_text_append(out, &grants->array.items[i]);
+	}
+	return r;
+}
+
 static int print(const struct json_value *sessions)
 {
 	_cleanup_buffer_ struct buffer out = BUFFER_INIT(64U << 20);
@@ -108,8 +124,11 @@ static int print(const struct json_value *sessions)
 		if (r == 0)
 			r = buffer_append_string(&out, "\n");
 	}
-	for (size_t i = 0; r == 0 && i < n; i++)
+	for (size_t i = 0; r == 0 && i < n; i++) {
 		r = append_lacking(&out, &sessions->array.items[i]);
+		if (r == 0)
+			r = append_grants(&out, &sessions->array.items[i]);
+	}
 	return r < 0 ? 1 : listing_print(&out);
 }
 

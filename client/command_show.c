@@ -1,6 +1,7 @@
 /* isoctl show: one session, and the policy it runs under. */
 #include "client/call.h"
 #include "client/command.h"
+#include "client/grant_text.h"
 #include "client/listing.h"
 #include "client/report.h"
 
@@ -24,10 +25,10 @@ static int append_line(struct buffer *out, const char *name, const struct json_v
 
 static int print(const struct json_value *answer)
 {
-	static const char *const names[] = { "id",      "name",  "state", "project", "uid",
-					     "started", "ended", "exit",  "late",    "lateReason" };
+	static const char *const names[] = { "id",    "name", "state", "project",    "uid",     "started",
+					     "ended", "exit", "late",  "lateReason", "learning" };
 	const struct json_value *session = json_get(answer, "session");
-	const struct json_value *lacking = json_get(session, "lacking");
+	const struct json_value *lacking = json_get(session, "lacking"), *grants = json_get(session, "grants");
 	_cleanup_buffer_ struct buffer out = BUFFER_INIT(64U << 20);
 	int r = append_line(&out, "command", json_get(session, "argv"), true);
 
@@ -35,6 +36,11 @@ static int print(const struct json_value *answer)
 		r = append_line(&out, names[i], json_get(session, names[i]), false);
 	for (size_t i = 0; r == 0 && lacking && lacking->type == JSON_ARRAY && i < lacking->array.count; i++)
 		r = append_line(&out, "lacking", &lacking->array.items[i], false);
+	for (size_t i = 0; r == 0 && grants && grants->type == JSON_ARRAY && i < grants->array.count; i++) {
+		r = buffer_printf(&out, "%-10s ", "grant");
+		if (r == 0)
+			r = grant_text_append(&out, &grants->array.items[i]);
+	}
 	if (r == 0)
 		r = append_line(&out, "policy", json_get(answer, "policy"), false);
 	return r < 0 ? 1 : listing_print(&out);

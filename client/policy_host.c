@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "client/escape.h"
 #include "client/listing.h"
-#include "policy/egress.h"
+#include "policy/policy.h"
 
 /* A rule of the answer beside the rule that it means. */
 struct source {
@@ -61,6 +61,17 @@ static int add_rule(struct rules *r, const char *key, const struct json_value *i
 	return 0;
 }
 
+/* An unknown word is one of a later version: nothing is promised. */
+static uint32_t read_unlisted(const struct json_value *network)
+{
+	const struct json_value *word = find(find(network, "onUnlisted", JSON_OBJECT), "value", JSON_STRING);
+	uint32_t i = EGRESS_UNLISTED_COUNT;
+
+	while (word && --i > 0 && strcmp(policy_unlisted_name(i), word->string.data) != 0)
+		;
+	return word ? i : EGRESS_UNLISTED_DENY;
+}
+
 static int read_rules(const struct json_value *policy, const char *host, struct rules *ret, struct error *e)
 {
 	static const char *const keys[] = { "allowedDomains", "deniedDomains" };
@@ -82,6 +93,7 @@ static int read_rules(const struct json_value *policy, const char *host, struct 
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
 		for (size_t k = 0; r == 0 && k < lists[i]->array.count; k++)
 			r = add_rule(ret, keys[i], &lists[i]->array.items[k], e);
+	ret->egress.unlisted = read_unlisted(network);
 	ret->pinned = find(find(policy, "hosts", JSON_OBJECT), host, JSON_ARRAY);
 	if (r == 0 && egress_rules_prepare(&ret->egress) < 0)
 		r = error_set(e, ERROR_INTERNAL, ENOMEM, "policy", NULL, "There is no memory left.");

@@ -28,7 +28,8 @@ static void set_built_in(struct policy *p)
 
 	p->memory.origin = p->cpu_pct.origin = p->wall.origin = p->pids.origin = origin;
 	p->pids.value = BUILT_IN_PIDS;
-	p->nesting_origin = origin;
+	p->nesting_origin = p->unlisted.origin = origin;
+	p->unlisted.most = EGRESS_UNLISTED_LEARN;
 	for (size_t i = 0; i < PROTECT_GROUP_COUNT; i++)
 		p->protect[i] = (struct policy_switch){ .on = protect_names[i].on, .origin = origin };
 	p->overlay_project.origin = p->degraded.origin = origin;

@@ -54,6 +54,14 @@ struct policy_number {
 	struct policy_origin origin;
 };
 
+/* "onUnlisted": what of it counts is egress.unlisted. Never looser than the administrator's; "learn" is his, the user's
+ * own file's and the command line's alone. */
+struct policy_unlisted {
+	uint32_t most;  /* as loose as the administrator lets it be (enum egress_unlisted) */
+	bool overruled; /* a later layer wanted it looser */
+	struct policy_origin origin;
+};
+
 struct policy_switch {
 	bool on;
 	struct policy_origin origin;
@@ -84,6 +92,7 @@ struct policy {
 	struct policy_switch degraded;        /* "degraded": "allow" | "refuse"; the administrator's alone */
 	struct policy_list allowed_domains;
 	struct policy_list denied_domains;
+	struct policy_unlisted unlisted;
 	struct policy_switch ssh_enabled;  /* false: nothing of the user's ssh-agent is lent, whatever else is said */
 	struct policy_list ssh_keys;       /* fingerprints and comments */
 	struct policy_list ssh_hosts;      /* "name" or "name:port" */
@@ -123,6 +132,9 @@ struct policy_input {
  */
 int policy_load(const struct policy_input *layers, size_t n_layers, struct policy *ret, struct error *e);
 void policy_done(struct policy *p);
+
+/* "deny", "ask", "learn". unlisted: enum egress_unlisted. */
+const char *policy_unlisted_name(uint32_t unlisted);
 
 /* Whether anything of the user's ssh-agent is lent. */
 bool policy_lends_ssh(const struct policy *p);

@@ -14,4 +14,11 @@ void policy_network_swap(struct policy *a, struct policy *b)
 	SWAP(a->hosts, b->hosts);
 	SWAP(a->n_hosts, b->n_hosts);
 	SWAP(a->egress, b->egress);
+	SWAP(a->unlisted, b->unlisted);
+}
+
+void policy_network_swap_unlisted(struct policy *a, struct policy *b)
+{
+	SWAP(a->egress.unlisted, b->egress.unlisted);
+	SWAP(a->unlisted, b->unlisted);
 }

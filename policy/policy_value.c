@@ -133,16 +133,3 @@ int policy_read_later(const struct policy_builder *b, const struct policy_key *k
 {
 	return policy_refuse(b, place, "Remove the key.", "This version does not enforce \"%s\" yet.", key->path);
 }
-
-int policy_read_unlisted(const struct policy_builder *b, const struct policy_key *key, const struct json_value *value,
-			 const struct policy_place *place)
-{
-	const char *text = value->type == JSON_STRING ? value->string.data : "";
-
-	if (strcmp(text, "deny") == 0)
-		return 0;
-	if (strcmp(text, "ask") == 0 || strcmp(text, "learn") == 0)
-		return policy_refuse(b, place, "Write \"deny\", or remove the key.",
-				     "This version does not enforce \"%s\" as \"%s\" yet.", key->path, text);
-	return policy_refuse(b, place, NULL, "The value must be \"deny\".");
-}

@@ -184,6 +184,8 @@ static void write_sandbox(const struct output *o, const struct policy *p)
 	begin_object(o, "sandbox");
 	write_filesystem(o, p);
 	begin_object(o, "network");
+	json_write_key(o->writer, "onUnlisted");
+	write_text(o, policy_unlisted_name(p->egress.unlisted), &p->unlisted.origin);
 	write_list(o, "allowedDomains", &p->allowed_domains);
 	write_denied(o, &p->denied_domains);
 	write_proxy(o, &p->proxy);

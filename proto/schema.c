@@ -132,6 +132,7 @@ static const struct json_field grant_fields[] = {
 	SESSION(struct grant_parameters),
 	{ "host", JSON_FIELD_STRING, offsetof(struct grant_parameters, host), .required = true, .max = HOST_RULE_MAX },
 	{ "seconds", JSON_FIELD_INTEGER, offsetof(struct grant_parameters, seconds), .max = GRANT_SECONDS_MAX },
+	{ "once", JSON_FIELD_BOOL, offsetof(struct grant_parameters, once) },
 };
 const struct json_schema schema_grant = SCHEMA(grant_fields, "Grant", struct grant_parameters);
 

@@ -89,6 +89,7 @@ struct grant_parameters {
 	const char *session;
 	const char *host;
 	int64_t seconds; /* 0 where absent */
+	bool once;
 };
 
 struct revoke_parameters {

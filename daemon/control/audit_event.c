@@ -165,14 +165,15 @@ int audit_policy(struct session *s)
 	return end(s, w, &line);
 }
 
-void audit_grant(struct session *s, const char *event, const char *host, uint64_t seconds)
+void audit_grant(struct session *s, const char *event, const struct grant *grant, uint64_t seconds)
 {
 	_cleanup_buffer_ struct buffer line = BUFFER_INIT(LINE_MAX_BYTES);
 	struct json_writer *w = begin(s, &line, event);
 
 	if (!w)
 		return;
-	json_write_member_string(w, "rule", host);
+	json_write_member_string(w, "rule", grant->host);
+	json_write_member_string(w, "scope", grant->once ? "once" : "session");
 	if (seconds > 0)
 		json_write_member_integer(w, "seconds", (int64_t)seconds);
 	end(s, w, &line);

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "daemon/wire/session_wire.h"
 
+struct grant;
 struct session;
 
 /* Bytes of arguments in one line; beyond, they are cut and the SHA-256 of all of them is given. */
@@ -15,8 +16,8 @@ struct session;
 int audit_start(struct session *s, const char *const *argv, int32_t pid);
 /* The session's policy is another one from here on. 0 or -errno. */
 int audit_policy(struct session *s);
-/* event: "grant", "revoke", "grant.expired". seconds: 0 = until the session ends. */
-void audit_grant(struct session *s, const char *event, const char *host, uint64_t seconds);
+/* event: "grant", "revoke", "grant.used", "grant.expired". seconds: 0 = until the session ends. */
+void audit_grant(struct session *s, const char *event, const struct grant *grant, uint64_t seconds);
 void audit_start_failed(struct session *s, const struct error *e);
 /* A run that was refused before its start was written: the one entry of a file of its own, which is closed then. */
 void audit_refused(struct session *s, const char *const *argv, const char *project, int32_t pid, const struct error *e);

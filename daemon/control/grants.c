@@ -9,6 +9,8 @@
 #include "daemon/control/audit_event.h"
 #include "daemon/control/control.h"
 #include "daemon/control/session.h"
+#include "daemon/control/timestamp.h"
+#include "daemon/wire/session_wire.h"
 #include "json/write.h"
 
 void grants_done(struct grants *g)
@@ -40,6 +42,19 @@ int grants_write(const struct grants *g, struct buffer *ret)
 	for (int i = 0; i < 3; i++)
 		json_write_object_end(w);
 	return json_write_finish(w);
+}
+
+int grants_mark(const struct grants *g, struct policy *policy)
+{
+	struct egress_rule *rules = policy->egress.rules;
+	size_t first = policy->allowed_domains.count - g->count;
+	bool any = false;
+
+	for (size_t i = 0; i < g->count; i++) {
+		rules[first + i].once = g->items[i].once;
+		any = any || g->items[i].once;
+	}
+	return any ? egress_rules_prepare(&policy->egress) : 0;
 }
 
 static struct grant *find(struct grants *g, const char *host)
@@ -78,7 +93,7 @@ static void on_timer(uv_timer_t *timer)
 		return;
 	for (size_t i = 0; i < g->count; i++) {
 		if (g->items[i].until > 0 && g->items[i].until <= now)
-			audit_grant(s, "grant.expired", g->items[i].host, 0);
+			audit_grant(s, "grant.expired", &g->items[i], 0);
 		else
 			g->items[kept++] = g->items[i];
 	}
@@ -121,8 +136,15 @@ static bool is_denied(const struct session *s, const struct egress_rule *rule)
 	return v.reason == EGRESS_DENIED;
 }
 
+static void set(struct grant *g, const char *host, uint64_t until, uint32_t once)
+{
+	*g = (struct grant){ .until = until, .once = once };
+	snprintf(g->host, sizeof(g->host), "%s", host);
+}
+
 /* Changes the list, then the rules; on failure both are as before. */
-static int put(struct session *s, struct connection *c, const char *host, uint64_t until, struct error *e)
+static int put(struct session *s, struct connection *c, const char *host, const struct grant_terms *terms,
+	       struct error *e)
 {
 	struct grants *g = &s->grants;
 	struct grant *there = find(g, host), before = { .until = 0 };
@@ -140,17 +162,20 @@ static int put(struct session *s, struct connection *c, const char *host, uint64
 		there = &g->items[g->count++];
 	else
 		before = *there;
-	snprintf(there->host, sizeof(there->host), "%s", host);
-	there->until = until;
+	set(there, host, terms->seconds ? uv_now(s->control->loop) + terms->seconds * 1000 : 0,
+	    terms->once ? ++g->last_once : 0);
 	r = reload_apply(s, NULL, c, e);
 	if (r < 0 && added)
 		g->count--;
 	else if (r < 0)
 		*there = before;
+	else
+		audit_grant(s, "grant", there, terms->seconds);
 	return r;
 }
 
-int grants_add(struct session *s, struct connection *c, const char *host, uint64_t seconds, struct error *e)
+int grants_add(struct session *s, struct connection *c, const char *host, const struct grant_terms *terms,
+	       struct error *e)
 {
 	char text[EGRESS_RULE_TEXT_MAX];
 	struct egress_rule rule = { .kind = 0 };
@@ -161,12 +186,10 @@ int grants_add(struct session *s, struct connection *c, const char *host, uint64
 			      "A rule of the policy denies %s, and no grant changes that.", text);
 	egress_rule_done(&rule);
 	if (r == 0)
-		r = put(s, c, text, seconds ? uv_now(s->control->loop) + seconds * 1000 : 0, e);
-	if (r < 0)
-		return r;
-	audit_grant(s, "grant", text, seconds);
-	set_timer(s);
-	return 0;
+		r = put(s, c, text, terms, e);
+	if (r == 0)
+		set_timer(s);
+	return r;
 }
 
 int grants_remove(struct session *s, struct connection *c, const char *host, struct error *e)
@@ -193,7 +216,71 @@ int grants_remove(struct session *s, struct connection *c, const char *host, str
 		g->count++;
 		return r;
 	}
-	audit_grant(s, "revoke", text, 0);
+	audit_grant(s, "revoke", &before, 0);
 	set_timer(s);
 	return 0;
+}
+
+/* What it had opened is closed already; the rules without it change nothing but what is shown. */
+static void over(struct session *s, struct grant *g)
+{
+	struct error e = ERROR_INIT;
+
+	*g = s->grants.items[--s->grants.count];
+	if (s->state == SESSION_RUNNING && reload_apply(s, NULL, NULL, &e) < 0)
+		log_warning("session %s: a used grant stays in its rules, where it allows nothing: %s", s->id,
+			    e.message);
+	set_timer(s);
+}
+
+int grants_on_once(struct session *s, uint32_t kind, uint32_t number)
+{
+	struct grants *g = &s->grants;
+
+	if (number == 0 || number > g->last_once || (kind != ONCE_USED && kind != ONCE_OVER))
+		return -EBADMSG;
+	for (size_t i = 0; i < g->count; i++) {
+		if (g->items[i].once != number)
+			continue;
+		if (kind == ONCE_OVER) {
+			over(s, &g->items[i]);
+			return 0;
+		}
+		if (!g->items[i].used)
+			audit_grant(s, "grant.used", &g->items[i], 0);
+		g->items[i].used = true;
+	}
+	/* Taken back meanwhile, or ended. */
+	return 0;
+}
+
+void grants_write_list(const struct session *s, struct json_writer *w)
+{
+	const struct grants *g = &s->grants;
+	char time[TIMESTAMP_SIZE];
+
+	json_write_key(w, "grants");
+	json_write_array(w);
+	for (size_t i = 0; i < g->count; i++) {
+		const struct grant *item = &g->items[i];
+
+		json_write_object(w);
+		json_write_member_string(w, "host", item->host);
+		json_write_member_string(w, "scope", item->once ? "once" : "session");
+		json_write_member_bool(w, "used", item->used);
+		json_write_key(w, "ends");
+		if (item->until)
+			json_write_string(w, timestamp_format(timestamp_now() + (int64_t)item->until -
+								      (int64_t)uv_now(s->control->loop),
+							      time));
+		else
+			json_write_null(w);
+		json_write_object_end(w);
+	}
+	json_write_array_end(w);
+}
+
+size_t grants_list_size(const struct grants *g)
+{
+	return 16 + g->count * (EGRESS_RULE_TEXT_MAX + 128);
 }

@@ -10,8 +10,9 @@ int method_grant(struct connection *c, const struct call *call, const void *para
 {
 	const struct grant_parameters *p = parameters;
 	struct session *s = reload_find(c, p->session, e);
+	const struct grant_terms terms = { .seconds = (uint64_t)p->seconds, .once = p->once };
 
-	return s ? grants_add(s, c, p->host, (uint64_t)p->seconds, e) : -ESRCH;
+	return s ? grants_add(s, c, p->host, &terms, e) : -ESRCH;
 }
 
 int method_revoke(struct connection *c, const struct call *call, const void *parameters, struct error *e)

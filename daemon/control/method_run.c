@@ -13,6 +13,7 @@
 #include "daemon/control/session.h"
 #include "daemon/control/ssh_plan.h"
 #include "daemon/control/stdio_check.h"
+#include "daemon/control/unlisted.h"
 #include "policy/policy_digest.h"
 #include "proto/schema.h"
 
@@ -201,6 +202,8 @@ static int prepare(struct connection *c, struct session *s, const struct call *c
 		r = late_check(c->control, &built.plan, &built.notes, e);
 	if (r == 0)
 		r = describe(s, p, &built, e);
+	if (r == 0)
+		r = unlisted_tell(s, e);
 	if (r == 0)
 		r = start(c, s, call, p, &built, e);
 	return r;

@@ -115,27 +115,39 @@ static int send_rules(struct session *s, struct error *e)
 	return 0;
 }
 
+static void put_back(struct session *s, struct policy *new, bool looser)
+{
+	if (looser)
+		policy_network_swap_unlisted(&s->policy, new);
+	policy_network_swap(&s->policy, new);
+}
+
 /* Puts the rules of new into the session; new holds its old ones then, and *ret_later says if anything else differs.
  * On failure all is as before. */
 static int replace(struct session *s, struct policy *new, bool *ret_later, struct error *e)
 {
 	char before[65], rest[65], now[65];
+	bool looser;
 	int r;
 
 	policy_network_swap(&s->policy, new);
+	/* What has begun closed is not opened while it runs, without a banner. */
+	looser = s->policy.egress.unlisted > new->egress.unlisted;
+	if (looser)
+		policy_network_swap_unlisted(&s->policy, new);
 	memcpy(before, s->digest, sizeof(before));
 	r = policy_digest(&s->policy, now);
 	if (r == 0)
 		r = policy_digest(new, rest);
 	if (r < 0) {
-		policy_network_swap(&s->policy, new);
+		put_back(s, new, looser);
 		return error_set(e, ERROR_INTERNAL, -r, "reload", NULL, "There is no memory left.");
 	}
 	memcpy(s->digest, now, sizeof(now));
 	*ret_later = strcmp(before, rest) != 0;
 	r = send_rules(s, e);
 	if (r < 0) {
-		policy_network_swap(&s->policy, new);
+		put_back(s, new, looser);
 		memcpy(s->digest, before, sizeof(before));
 		(void)audit_policy(s);
 	}
@@ -191,6 +203,8 @@ int reload_apply(struct session *s, const struct json_objects *texts, struct con
 		r = complete(s, &chosen, &kept, &grants, e);
 	if (r == 0)
 		r = policy_merge(s->control->config_fd, &chosen, &new, e);
+	if (r == 0 && grants_mark(&s->grants, &new) < 0)
+		r = no_memory(e);
 	if (r == 0)
 		r = replace(s, &new, &later, e);
 	if (r < 0) {

@@ -42,6 +42,8 @@ void session_write(const struct session *s, struct json_writer *w)
 	json_write_member_string(w, "started", timestamp_format(s->started, time));
 	write_end(s, w);
 	late_write_state(s, w);
+	json_write_member_bool(w, "learning", s->has_policy && s->policy.egress.unlisted == EGRESS_UNLISTED_LEARN);
+	grants_write_list(s, w);
 	json_write_object_end(w);
 }
 
@@ -52,5 +54,5 @@ size_t session_write_size(const struct session *s)
 
 	for (size_t i = 0; i < s->argv.count; i++)
 		n += 6 * strlen(s->argv.items[i]) + 3;
-	return n;
+	return n + grants_list_size(&s->grants);
 }

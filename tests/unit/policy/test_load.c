@@ -160,8 +160,6 @@ static const struct mistake mistakes[] = {
 	{ NET("\"hostPorts\":[]"), "1: sandbox.network.hostPorts", "does not enforce", "Remove" },
 	{ NET("\"allowUnixSockets\":[]"), "1: sandbox.network.allowUnixSockets", "does not enforce", "Remove" },
 	{ NET("\"budget\":{}"), "1: sandbox.network.budget", "does not enforce", "Remove" },
-	{ NET("\"onUnlisted\":\"ask\""), "1: sandbox.network.onUnlisted", "does not enforce", "deny" },
-	{ NET("\"onUnlisted\":\"learn\""), "1: sandbox.network.onUnlisted", "does not enforce", "deny" },
 	{ NET("\"onUnlisted\":\"allow\""), "1: sandbox.network.onUnlisted", "must be \"deny\"", "" },
 	{ NET("\"onUnlisted\":1"), "1: sandbox.network.onUnlisted", "must be \"deny\"", "" },
 	{ "{\"sandbox\":{\"credentials\":{}}}", "1: sandbox.credentials", "does not enforce", "Remove" },
