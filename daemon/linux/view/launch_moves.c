@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/fanotify.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 
@@ -13,6 +12,7 @@
 #include "base/fd.h"
 #include "daemon/linux/launch/launch_caller.h"
 #include "daemon/linux/launch/launch_sys.h"
+#include "daemon/linux/watch/launch_watch_event.h"
 
 #define BUFFER_SIZE 16384
 
@@ -36,8 +36,8 @@ struct launch_moves {
 	size_t n_mounts;
 	size_t last; /* found last: mostly the next one, too */
 	struct seen seen;
-	/* events that are told just now: bytes of the queue still to be read, and what was read of it */
-	int waiting;
+	/* events that are told just now: how many of the queue are still to be read, and what was read of it */
+	unsigned waiting;
 	bool in_round;
 	size_t at;
 	size_t end;
@@ -297,21 +297,34 @@ static bool find_next(struct launch_moves *m, const struct launch *l, struct fan
 	return false;
 }
 
+static unsigned count(const struct launch_moves *m)
+{
+	ssize_t left = (ssize_t)m->end;
+	unsigned n = 0;
+
+	for (const struct fanotify_event_metadata *e = (const void *)m->buffer; FAN_EVENT_OK(e, left);
+	     e = FAN_EVENT_NEXT(e, left))
+		n++;
+	return n;
+}
+
 /* false: there is no more of what waited when the round began. */
 static bool read_more(struct launch_moves *m)
 {
 	ssize_t n;
+	unsigned events;
 
-	if (!m->in_round && ioctl(m->group, FIONREAD, &m->waiting) < 0)
-		m->waiting = 0;
+	if (!m->in_round)
+		m->waiting = launch_watch_event_waiting(m->group);
 	m->in_round = m->waiting > 0;
 	if (!m->in_round)
 		return false;
 	n = read(m->group, m->buffer, sizeof(m->buffer));
 	m->at = 0;
 	m->end = n < 0 ? 0 : (size_t)n;
-	m->waiting = n <= 0 ? 0 : m->waiting - (int)n;
-	m->in_round = n > 0;
+	events = count(m);
+	m->waiting -= events < m->waiting ? events : m->waiting;
+	m->in_round = events > 0;
 	return m->in_round;
 }
 

@@ -154,6 +154,29 @@ static void moves_are_told(void **state)
 	assert_none(t);
 }
 
+/* More than one read brings, in one round. */
+static void many_moves(void **state)
+{
+	struct tree *t = *state;
+	char from[16], to[16];
+
+	assert_int_equal(enter(t, ""), 0);
+	for (int i = 0; i < 2000; i++) {
+		snprintf(from, sizeof(from), "%d", i);
+		make(t, from);
+		snprintf(to, sizeof(to), "to-%d", i);
+		move(t, from, to);
+	}
+	for (int i = 0; i < 2000; i++) {
+		snprintf(to, sizeof(to), "to-%d", i);
+		assert_told(t, "", to);
+	}
+	assert_none(t);
+	move(t, "to-0", "later");
+	assert_told(t, "", "later");
+	assert_none(t);
+}
+
 /* Two grants of one folder: what is covered in one is not in the other. */
 static void two_mounts_of_a_folder(void **state)
 {
@@ -310,6 +333,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(each_folder_counts_once, setup, teardown),
 		cmocka_unit_test_setup_teardown(moves_are_told, setup, teardown),
+		cmocka_unit_test_setup_teardown(many_moves, setup, teardown),
 		cmocka_unit_test_setup_teardown(two_mounts_of_a_folder, setup, teardown),
 		cmocka_unit_test_setup_teardown(nothing_else_is_told, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_lies_outside, setup, teardown),
