@@ -101,6 +101,7 @@ struct launch {
 			  */
 	bool lock_guard; /* and so are writes to what the rules keep from being written, in the kernel */
 	struct launch_guard *guard; /* NULL: no late guard in the kernel (launch_guard.h) */
+	char *caseless;   /* the first granted folder in which names have no case (launch_caseless.h); NULL = none */
 	size_t n_covered; /* what the step "protected files" did, and how many folders were beyond its bound */
 	size_t n_locked;
 	size_t n_not_searched;

@@ -16,6 +16,7 @@
 #include "daemon/launch/launch_loop.h"
 #include "daemon/launch/launch_report.h"
 #include "daemon/launch/launch_step.h"
+#include "daemon/linux/view/launch_caseless.h"
 #include "daemon/linux/view/launch_cover.h"
 #include "daemon/linux/watch/launch_guard.h"
 #include "daemon/linux/launch/launch_landlock.h"
@@ -136,6 +137,7 @@ static const struct launch_step steps[] = {
 	{ "view root", launch_view_root },
 	{ "covers", launch_cover_prepare },
 	{ "view mounts", launch_view_mounts },
+	{ "names without case", launch_caseless_find },
 	{ "late guard", launch_guard_prepare },
 	{ "protected files", launch_search },
 	{ "pivot root", launch_view_pivot },

@@ -12,6 +12,7 @@ static bool is_lack_valid(const struct late_event *e)
 	case LATE_LACK_LAYER:
 	case LATE_LACK_DEVICE:
 	case LATE_LACK_LINK:
+	case LATE_LACK_CASELESS:
 		return e->path_len > 0 && e->path[0] == '/';
 	case LATE_LACK_SEARCH:
 	case LATE_LACK_SEARCH_LOCKS:
@@ -88,6 +89,10 @@ void late_lack_text(const struct late_event *e, char ret[LATE_LACK_TEXT_MAX])
 					 "session "
 					 "has that name, too, remove one of them, or make a copy." },
 		[LATE_LACK_LINKS] = { "And ", " other files have another name (hard link)." },
+		[LATE_LACK_CASELESS] = { "In ",
+					 " names have no case, which the kernel's guard does not know: secret files "
+					 "that appear are refused when they are opened, but what is planted is "
+					 "told only." },
 		[LATE_LACK_WATCH] = { "Not watched: ",
 				      " granted folders. What is made there and protected is not told. The user has no "
 				      "fanotify group and no inotify instance left." },

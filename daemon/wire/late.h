@@ -56,6 +56,7 @@ enum late_lack {
 	LATE_LACK_WATCH,          /* count granted folders are not watched */
 	LATE_LACK_LINK,           /* path: protected under this name, but it has others */
 	LATE_LACK_LINKS,          /* count more of these */
+	LATE_LACK_CASELESS,       /* path: names have no case there, so that the kernel's guard is not used */
 	LATE_LACK_END
 };
 

@@ -61,6 +61,7 @@ FAULTS = {
     'view root': ['move_mount'],
     'covers': ['mkdirat:2=0'],
     'view mounts': ['mknodat:2=0x21b6'],
+    'names without case': ['pid1/ioctl:1=0x80086601'],
     'late guard': [],
     'protected files': ['getdents64'],
     'pivot root': ['pivot_root'],

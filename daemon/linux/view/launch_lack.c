@@ -49,5 +49,7 @@ int launch_lack_tell(const struct launch *l)
 		else if (m->type == PLAN_MOUNT_DEVICE && l->trees[i].absent)
 			r = tell(l, LATE_LACK_DEVICE, 1, m->source);
 	}
+	if (r == 0 && l->caseless && l->context->flags & LAUNCH_HAS_LATE)
+		r = tell(l, LATE_LACK_CASELESS, 1, l->caseless);
 	return r < 0 ? r : tell_search(l);
 }

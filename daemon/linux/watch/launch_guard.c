@@ -197,7 +197,8 @@ static int make(struct launch *l)
 	struct launch_guard *g;
 	int r;
 
-	if (!(l->context->flags & LAUNCH_HAS_LATE))
+	/* Names without case have no form there: pid 1 answers opens. */
+	if (!(l->context->flags & LAUNCH_HAS_LATE) || l->caseless)
 		return 0;
 	g = calloc(1, sizeof(*g));
 	if (!g)
@@ -222,7 +223,9 @@ static int require(const struct launch *l, struct error *e)
 	return launch_step_fail(
 		e, EOPNOTSUPP, "Set latePlants to \"report\", or see what isoctl status says of late files.",
 		"The policy requires that protected paths cannot be made inside, but %s.",
-		l->guard                              ? "the kernel's guard has no form for one of the rules"
+		l->caseless                           ? "names have no case in a granted folder, which the kernel's "
+							"guard does not know"
+		: l->guard                            ? "the kernel's guard has no form for one of the rules"
 		: l->context->flags & LAUNCH_HAS_LATE ? "the kernel's guard has no room for this session"
 						      : "this kernel has no guard that refuses it (BPF LSM)");
 }

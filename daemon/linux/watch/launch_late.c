@@ -100,7 +100,7 @@ static int make_opens(void)
 static bool is_concerned(const struct launch *l, const struct launch_mountinfo *m)
 {
 	return m->device != l->covers_device && launch_target_is_granted(l, m->path) &&
-	       launch_late_mounts_concern(&l->plan, m->path);
+	       (l->caseless || launch_late_mounts_concern(&l->plan, m->path));
 }
 
 static int count_mount(struct launch *l, const struct launch_mountinfo_list *list, const struct launch_mountinfo *m,

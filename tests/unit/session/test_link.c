@@ -179,7 +179,8 @@ static void test_late_malformed(void **state)
 	for (uint32_t lack = 0; lack <= LATE_LACK_END; lack++)
 		for (int with_path = 0; with_path < 2; with_path++) {
 			bool known = lack > 0 && lack < LATE_LACK_END;
-			bool wants_path = lack == LATE_LACK_LAYER || lack == LATE_LACK_DEVICE || lack == LATE_LACK_LINK;
+			bool wants_path = lack == LATE_LACK_LAYER || lack == LATE_LACK_DEVICE ||
+					  lack == LATE_LACK_LINK || lack == LATE_LACK_CASELESS;
 
 			e = late_event();
 			e.kind = LATE_LACKING;
