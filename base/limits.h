@@ -87,6 +87,16 @@
 
 /* isod-session: live relayed connections of one session. */
 #define LIMIT_SESSION_CONNECTIONS 4096
+/* Those beyond are told so, as many at a time; further ones are closed unanswered. */
+#define LIMIT_SESSION_REFUSALS 256
+/* Bytes that all of them together may hold in buffers of ours, and what each may hold even then: as many heads of 64
+ * KiB as there may be connections would be 256 MiB. */
+#define LIMIT_SESSION_BUFFERS (32U << 20)
+#define LIMIT_CONNECTION_BUFFERS 8192U
+/* Descriptors that connections leave alone: for look-ups of names (8 threads), DNS over TCP, new rules, a terminal. */
+#define LIMIT_RESERVED_FILES 128
+/* All values of a head's Connection fields: each name in them is compared with each field. */
+#define LIMIT_HTTP_CONNECTION 1024
 /* The ClientHello is peeked up to this size (post-quantum shares reach 2 KiB, padding 16 KiB), in so many records. */
 #define LIMIT_TLS_HELLO (64U << 10)
 #define LIMIT_TLS_RECORDS 64

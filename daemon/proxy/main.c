@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include <uv.h>
 
+#include "base/log.h"
 #include "base/number.h"
 #include "daemon/proxy/proxy_events.h"
 #include "daemon/proxy/proxy_listen.h"
@@ -102,6 +103,8 @@ int main(int argc, char **argv)
 		fputs("isod-gateway is started by isoctl gateway\n", stderr);
 		return 2;
 	}
+	/* Its lines are events: those tell the same as its warnings. */
+	log_open("isod-gateway", LOG_LEVEL_ERROR);
 	/* As in isod-session: names are asked as they were judged, and two slow ones must not be all. */
 	setenv("LOCALDOMAIN", ".", 1);
 	setenv("UV_THREADPOOL_SIZE", "8", 1);

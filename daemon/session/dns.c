@@ -44,17 +44,22 @@ void dns_release(struct dns *d)
 		free(d);
 }
 
-static void deny(struct dns *d, const struct dns_query *q, const struct egress_verdict *v, struct dns_answer *ret)
+static void tell(struct dns *d, const struct dns_query *q, uint32_t reason, uint32_t rule)
 {
 	struct session_connection c = { .via = VIA_DNS,
-					.reason = v->reason,
-					.rule = v->rule,
+					.reason = reason,
+					.rule = rule,
 					.generation = d->rules->generation,
 					.protocol = IPPROTO_UDP,
 					.port = 53 };
 
 	memcpy(c.name, q->name, strlen(q->name) + 1);
 	tally_add(d->denied, &c);
+}
+
+static void deny(struct dns *d, const struct dns_query *q, const struct egress_verdict *v, struct dns_answer *ret)
+{
+	tell(d, q, v->reason, v->rule);
 	/* "No such name" would say that there is nothing below it either (RFC 8020), and some resolvers believe it. */
 	ret->rcode = q->name[0] && egress_has_below(d->rules, q->name) ? DNS_NOERROR : DNS_NXDOMAIN;
 	ret->ede = DNS_EDE_BLOCKED;
@@ -104,6 +109,7 @@ static void answer_allowed(struct dns *d, const struct dns_query *q, uint8_t add
 	if (q->type != DNS_A && q->type != DNS_AAAA)
 		return;
 	if (names_address(d->names, q->name, q->type == DNS_A ? AF_INET : AF_INET6, address) < 0) {
+		tell(d, q, EGRESS_LIMIT, EGRESS_NO_RULE);
 		ret->rcode = DNS_SERVFAIL;
 		ret->ede = DNS_EDE_OTHER;
 		ret->ede_text = egress_reason_name(EGRESS_LIMIT);

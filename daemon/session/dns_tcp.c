@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
+#include <sys/socket.h>
 
 #include "base/fd.h"
 #include "daemon/session/dns.h"
@@ -12,10 +13,15 @@
 /* Replies that may wait for a client before it is read no further. */
 #define OUTPUT_MAX (16U << 10)
 
+/* Milliseconds until the next try where there was no descriptor or memory for a client. */
+#define RETRY 250
+/* Clients taken on in one turn of the loop. */
+#define TURN_MAX 64
+
 struct dns_client {
-	LIST_ENTRY(dns_client) link;
+	TAILQ_ENTRY(dns_client) link;
 	uv_tcp_t tcp;
-	uv_timer_t idle;
+	uv_timer_t limit; /* for a whole query */
 	unsigned handles;
 	struct dns_tcp *server;
 	size_t len;
@@ -28,12 +34,18 @@ struct dns_reply {
 	uint8_t data[LENGTH + DNS_REPLY_MAX];
 };
 
+struct listener {
+	uv_poll_t poll; /* and not uv_listen(), which spins when descriptors have run out */
+	int fd;
+};
+
 struct dns_tcp {
 	struct dns *dns;
-	uv_tcp_t listeners[2];
+	struct listener listeners[2];
+	uv_timer_t retry;
 	unsigned handles;
 	unsigned n_clients;
-	LIST_HEAD(, dns_client) clients;
+	TAILQ_HEAD(, dns_client) clients; /* the one that has asked last is the last */
 };
 
 static void server_release(struct dns_tcp *t)
@@ -61,13 +73,13 @@ static void client_close(struct dns_client *c)
 {
 	if (uv_is_closing((uv_handle_t *)&c->tcp))
 		return;
-	LIST_REMOVE(c, link);
+	TAILQ_REMOVE(&c->server->clients, c, link);
 	c->server->n_clients--;
 	uv_close((uv_handle_t *)&c->tcp, on_client_closed);
-	uv_close((uv_handle_t *)&c->idle, on_client_closed);
+	uv_close((uv_handle_t *)&c->limit, on_client_closed);
 }
 
-static void on_idle(uv_timer_t *timer)
+static void on_limit(uv_timer_t *timer)
 {
 	client_close(timer->data);
 }
@@ -118,6 +130,14 @@ static int send_reply(struct dns_client *c, const uint8_t *query, size_t len)
 	return uv_write(&reply->request, (uv_stream_t *)&c->tcp, &buf, 1, on_written);
 }
 
+/* Single bytes do not count: whoever sends only those would keep its place for ever. */
+static void was_asked(struct dns_client *c)
+{
+	uv_timer_again(&c->limit);
+	TAILQ_REMOVE(&c->server->clients, c, link);
+	TAILQ_INSERT_TAIL(&c->server->clients, c, link);
+}
+
 /* Answers what is complete, as far as the client takes answers; reads on when it has taken them. */
 static void process(struct dns_client *c)
 {
@@ -137,6 +157,7 @@ static void process(struct dns_client *c)
 			return;
 		}
 		done += LENGTH + n;
+		was_asked(c);
 	}
 	memmove(c->input, c->input + done, c->len - done);
 	c->len -= done;
@@ -156,50 +177,115 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 		return;
 	}
 	c->len += (size_t)n;
-	uv_timer_again(&c->idle);
 	process(c);
 }
 
-static void on_connection(uv_stream_t *listener, int status)
+static void serve(struct dns_tcp *t, uv_loop_t *loop, int fd)
 {
-	struct dns_tcp *t = listener->data;
-	struct dns_client *c = status == 0 ? calloc(1, sizeof(*c)) : NULL;
+	struct dns_client *c = calloc(1, sizeof(*c));
 
-	if (!c)
+	if (!c) {
+		fd_close(fd);
 		return;
+	}
+	/* Else a few that only hold their places would keep all others out. */
+	if (t->n_clients >= DNS_TCP_CLIENTS)
+		client_close(TAILQ_FIRST(&t->clients));
 	c->server = t;
-	uv_tcp_init(listener->loop, &c->tcp);
-	uv_timer_init(listener->loop, &c->idle);
-	c->tcp.data = c->idle.data = c;
+	uv_tcp_init(loop, &c->tcp);
+	uv_timer_init(loop, &c->limit);
+	c->tcp.data = c->limit.data = c;
 	c->handles = 2;
 	t->handles++;
 	t->n_clients++;
-	LIST_INSERT_HEAD(&t->clients, c, link);
-	if (uv_accept(listener, (uv_stream_t *)&c->tcp) < 0 || t->n_clients > DNS_TCP_CLIENTS ||
-	    uv_read_start((uv_stream_t *)&c->tcp, on_alloc, on_read) < 0) {
+	TAILQ_INSERT_TAIL(&t->clients, c, link);
+	if (uv_tcp_open(&c->tcp, fd) < 0) {
+		fd_close(fd);
 		client_close(c);
 		return;
 	}
-	uv_timer_start(&c->idle, on_idle, DNS_TCP_IDLE, DNS_TCP_IDLE);
+	if (uv_read_start((uv_stream_t *)&c->tcp, on_alloc, on_read) < 0) {
+		client_close(c);
+		return;
+	}
+	uv_timer_start(&c->limit, on_limit, DNS_TCP_IDLE, DNS_TCP_IDLE);
 }
 
-static void on_listener_closed(uv_handle_t *handle)
+static void on_connection(uv_poll_t *poll, int status, int events);
+
+static void watch(struct dns_tcp *t)
+{
+	for (int i = 0; i < 2; i++)
+		uv_poll_start(&t->listeners[i].poll, UV_READABLE, on_connection);
+}
+
+static void on_retry(uv_timer_t *timer)
+{
+	watch(timer->data);
+}
+
+static void on_connection(uv_poll_t *poll, int status, int events)
+{
+	struct dns_tcp *t = poll->data;
+	const struct listener *l = (const struct listener *)poll;
+
+	(void)status;
+	(void)events;
+	for (int i = 0; i < TURN_MAX; i++) {
+		int fd = accept4(l->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+		if (fd >= 0) {
+			serve(t, poll->loop, fd);
+			continue;
+		}
+		if (errno == EAGAIN)
+			return;
+		if (errno == EINTR || errno == ECONNABORTED || errno == EPROTO || errno == EPERM)
+			continue;
+		/* The connection stays where it is, so that the listener would be ready again at once. */
+		uv_poll_stop(&t->listeners[0].poll);
+		uv_poll_stop(&t->listeners[1].poll);
+		uv_timer_start(&t->retry, on_retry, RETRY, 0);
+		return;
+	}
+}
+
+static void on_handle_closed(uv_handle_t *handle)
 {
 	server_release(handle->data);
 }
 
 void dns_tcp_close(struct dns_tcp *t)
 {
-	struct dns_client *c, *next;
+	struct dns_client *c;
 
 	if (!t)
 		return;
-	for (c = LIST_FIRST(&t->clients); c; c = next) {
-		next = LIST_NEXT(c, link);
+	while ((c = TAILQ_FIRST(&t->clients)))
 		client_close(c);
+	for (int i = 0; i < 2; i++) {
+		if (t->listeners[i].fd < 0)
+			continue;
+		uv_close((uv_handle_t *)&t->listeners[i].poll, on_handle_closed);
+		t->listeners[i].fd = fd_close(t->listeners[i].fd);
 	}
-	for (int i = 0; i < 2; i++)
-		uv_close((uv_handle_t *)&t->listeners[i], on_listener_closed);
+	uv_close((uv_handle_t *)&t->retry, on_handle_closed);
+}
+
+static int open_listener(struct dns_tcp *t, uv_loop_t *loop, struct listener *l, int fd)
+{
+	int r = fd_set_nonblock(fd, true);
+
+	if (r == 0)
+		r = uv_poll_init(loop, &l->poll, fd);
+	if (r < 0) {
+		fd_close(fd);
+		return r;
+	}
+	l->poll.data = t;
+	l->fd = fd;
+	t->handles++;
+	return 0;
 }
 
 int dns_tcp_open(uv_loop_t *loop, struct dns *d, const int listeners[2], struct dns_tcp **ret)
@@ -210,21 +296,24 @@ int dns_tcp_open(uv_loop_t *loop, struct dns *d, const int listeners[2], struct 
 	if (!t)
 		return -ENOMEM;
 	t->dns = d;
-	t->handles = 2;
-	LIST_INIT(&t->clients);
+	TAILQ_INIT(&t->clients);
 	dns_hold(d);
+	uv_timer_init(loop, &t->retry);
+	t->retry.data = t;
+	t->handles = 1;
 	for (int i = 0; i < 2; i++) {
-		uv_tcp_init(loop, &t->listeners[i]);
-		t->listeners[i].data = t;
+		int err;
+
+		t->listeners[i].fd = -1;
+		err = open_listener(t, loop, &t->listeners[i], listeners[i]);
 		if (r == 0)
-			r = uv_tcp_open(&t->listeners[i], listeners[i]);
-		if (r == 0)
-			r = uv_listen((uv_stream_t *)&t->listeners[i], DNS_TCP_CLIENTS, on_connection);
+			r = err;
 	}
 	if (r < 0) {
 		dns_tcp_close(t);
 		return r;
 	}
+	watch(t);
 	*ret = t;
 	return 0;
 }

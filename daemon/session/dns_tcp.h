@@ -6,7 +6,8 @@
 struct dns;
 struct dns_tcp;
 
-/* Clients at once, both families together; and milliseconds without a byte from one. */
+/* Clients at once, both families together: one more takes the place of the one that has asked nothing for longest. And
+ * milliseconds in which one must ask something. */
 #define DNS_TCP_CLIENTS 64
 #define DNS_TCP_IDLE 10000
 

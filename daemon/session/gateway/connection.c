@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 
 #include "base/cleanup.h"
+#include "daemon/session/gateway/holding.h"
 #include "daemon/session/gateway/proxy_call.h"
 #include "daemon/session/gateway/refusal.h"
 
@@ -114,6 +115,7 @@ bool connection_close(struct connection *c)
 		exchange_free(c->exchange);
 		c->exchange = NULL;
 		buffer_done(&c->in);
+		holding_count(c);
 		deadline_clear(&g->deadlines, &c->deadline);
 		if (audit_is_waiting(c)) {
 			deadline_set(&g->deadlines, &c->deadline, DEADLINE_AUDIT, on_audit_deadline);
@@ -147,7 +149,7 @@ ssize_t connection_fill(struct connection *c)
 	if (c->in.len == IN_MAX)
 		return -EMSGSIZE;
 	room = IN_MAX - c->in.len < READ_STEP ? IN_MAX - c->in.len : READ_STEP;
-	if (buffer_reserve(&c->in, room) < 0)
+	if (c->in.len == c->in.size && (buffer_reserve(&c->in, room) < 0 || !holding_count(c)))
 		return -ENOMEM;
 	room = c->in.size - c->in.len;
 	n = recv(c->client.fd, c->in.data + c->in.len, room, 0);

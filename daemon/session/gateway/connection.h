@@ -85,6 +85,7 @@ struct connection {
 	struct relay up;
 	struct relay down;
 	struct buffer in; /* the client's bytes that are not judged yet */
+	size_t held;      /* of the gateway's .held */
 	size_t in_looked; /* how much of it has been parsed in vain */
 	struct deadline deadline;
 	uint64_t active_at;
@@ -113,7 +114,8 @@ void connection_drop(struct connection *c);
 bool connection_linger(struct connection *c);
 void connection_close_upstream(struct connection *c);
 
-/* Reads more into .in. The number of new bytes, 0: none now, -ENODATA: the end, -EMSGSIZE: .in is full, -ENOMEM. */
+/* Reads more into .in. The number of new bytes, 0: none now, -ENODATA: the end, -EMSGSIZE: .in is full, -ENOMEM:
+ * also where all connections hold too much; the answer to that is EGRESS_LIMIT. */
 ssize_t connection_fill(struct connection *c);
 
 /* Resolves c->target, then calls then. */
@@ -142,5 +144,9 @@ bool tunnel_open(struct connection *c);
 /* Relays what is in .in and all that follows, without further looks. */
 bool tunnel_begin(struct connection *c);
 void exchange_free(struct exchange *x);
+/* Of its buffers. */
+size_t exchange_size(const struct exchange *x);
+/* Frees those: it will send nothing any more. */
+void exchange_drop(struct exchange *x);
 
 #endif

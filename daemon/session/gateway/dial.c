@@ -220,6 +220,13 @@ static socklen_t make_address(const struct dial *d, uint32_t i, struct sockaddr_
 	return sizeof(*in6);
 }
 
+/* Want of something on our side, which the host is not to blame for. */
+static bool is_shortage(int err)
+{
+	return err == EMFILE || err == ENFILE || err == ENOBUFS || err == ENOMEM || err == ENOSPC ||
+	       err == EADDRNOTAVAIL;
+}
+
 static int start_attempt(struct dial *d, struct attempt *a, uint32_t index)
 {
 	struct sockaddr_storage address;
@@ -259,6 +266,8 @@ static bool try_next(struct dial *d)
 			return true;
 		}
 		d->error = -r;
+		if (is_shortage(d->error))
+			d->reason = EGRESS_LIMIT;
 	}
 	return any_under_way(d);
 }

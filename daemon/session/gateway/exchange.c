@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include "daemon/session/gateway/connection.h"
+#include "daemon/session/gateway/holding.h"
 #include "daemon/session/gateway/refusal.h"
 
 struct exchange {
@@ -21,13 +22,23 @@ struct exchange {
 	bool close_upstream;
 };
 
-void exchange_free(struct exchange *x)
+void exchange_drop(struct exchange *x)
 {
 	if (!x)
 		return;
 	buffer_done(&x->sent);
 	buffer_done(&x->reply);
+}
+
+void exchange_free(struct exchange *x)
+{
+	exchange_drop(x);
 	free(x);
+}
+
+size_t exchange_size(const struct exchange *x)
+{
+	return x ? x->sent.size + x->reply.size : 0;
 }
 
 static struct exchange *exchange_get(struct connection *c)
@@ -58,6 +69,8 @@ static bool send_request(struct connection *c)
 	connection_may_idle(c);
 	if (relay_push(&c->up, x->sent.data, x->sent.len) < 0)
 		return refuse(c, EGRESS_LIMIT);
+	if (!x->may_repeat)
+		buffer_done(&x->sent);
 	return true;
 }
 
@@ -99,6 +112,7 @@ bool exchange_begin(struct connection *c, const struct http_head *head, const st
 		    struct http_slice path, const struct http_slice *host, size_t head_len)
 {
 	struct exchange *x = exchange_get(c);
+	bool repeatable;
 	ssize_t n;
 
 	if (!x)
@@ -114,10 +128,17 @@ bool exchange_begin(struct connection *c, const struct http_head *head, const st
 		return refuse(c, EGRESS_BAD_HTTP);
 	if (buffer_append(&x->sent, c->in.data + head_len, (size_t)n) < 0)
 		return refuse(c, EGRESS_LIMIT);
+	repeatable = facts->body == HTTP_BODY_NONE && is_safe(head->method);
+	/* From here on head and path are no more. */
 	buffer_consume(&c->in, head_len + (size_t)n);
 	c->in_looked = 0;
+	/* Nothing is read for .in until the reply is over. */
+	if (c->in.len == 0)
+		buffer_done(&c->in);
+	if (!holding_count(c))
+		return refuse(c, EGRESS_LIMIT);
 	if (c->upstream.fd >= 0 && !c->upstream.peer_shut) {
-		x->may_repeat = facts->body == HTTP_BODY_NONE && is_safe(head->method);
+		x->may_repeat = repeatable;
 		return send_request(c);
 	}
 	connection_close_upstream(c);
@@ -148,6 +169,7 @@ static bool switch_to_tunnel(struct connection *c, const char *rest, size_t rest
 {
 	if (relay_push(&c->down, rest, rest_len) < 0)
 		return refuse(c, EGRESS_LIMIT);
+	exchange_drop(c->exchange);
 	return tunnel_begin(c);
 }
 
@@ -227,6 +249,17 @@ static int take_heads(struct connection *c, const char *data, size_t len, size_t
 	return 0;
 }
 
+/* Adds what has come to the part of a head that is there. 1: look at it. 0: it has no end yet, and one that comes byte
+ * by byte is not parsed for each. -EBADMSG: too long. */
+static int add_to_head(struct connection *c, const char *data, size_t len)
+{
+	struct exchange *x = c->exchange;
+
+	if (buffer_append(&x->reply, data, len) < 0 || !holding_count(c))
+		return -EBADMSG;
+	return memchr(data, '\n', len) || x->reply.len >= LIMIT_HTTP_HEAD;
+}
+
 /* Reads the reply's head. 1: passed on. 0: wait. -1: *ret_step. */
 static int read_reply(struct connection *c, bool *ret_step)
 {
@@ -235,7 +268,8 @@ static int read_reply(struct connection *c, bool *ret_step)
 	size_t used;
 	int r;
 
-	while (c->upstream.readable) {
+	/* Interim heads come without end where a server likes; the client must take them. */
+	while (c->upstream.readable && relay_flush(&c->down)) {
 		ssize_t n = recv(c->upstream.fd, scratch, RELAY_SCRATCH, 0);
 		bool held = x->reply.len > 0;
 
@@ -250,9 +284,10 @@ static int read_reply(struct connection *c, bool *ret_step)
 		if (n < RELAY_SCRATCH && !c->upstream.peer_shut)
 			c->upstream.readable = false;
 		x->may_repeat = false;
-		if (held && buffer_append(&x->reply, scratch, (size_t)n) < 0)
-			r = -EBADMSG;
-		else
+		r = held ? add_to_head(c, scratch, (size_t)n) : 1;
+		if (r == 0)
+			continue;
+		if (r > 0)
 			r = take_heads(c, held ? x->reply.data : scratch, held ? x->reply.len : (size_t)n, &used,
 				       ret_step);
 		if (r == -EALREADY)
@@ -265,7 +300,7 @@ static int read_reply(struct connection *c, bool *ret_step)
 			return 1;
 		if (held)
 			buffer_consume(&x->reply, used);
-		else if (buffer_append(&x->reply, scratch + used, (size_t)n - used) < 0)
+		else if (add_to_head(c, scratch + used, (size_t)n - used) < 0)
 			return *ret_step = bad_reply(c), -1;
 	}
 	return 0;
@@ -306,7 +341,7 @@ static bool run_request(struct connection *c, bool *ret_again, bool *ret_step)
 	case RELAY_WAIT:
 		break;
 	}
-	if (excess_len > 0 && buffer_append(&c->in, excess, excess_len) < 0) {
+	if (excess_len > 0 && (buffer_append(&c->in, excess, excess_len) < 0 || !holding_count(c))) {
 		audit_end(c, EGRESS_LIMIT);
 		*ret_step = connection_close(c);
 		return false;
@@ -351,6 +386,7 @@ bool exchange_step(struct connection *c)
 		audit_end(c, EGRESS_ALLOWED);
 		return connection_close(c);
 	}
+	holding_bound_relays(c);
 	if (!run_request(c, &again, &step))
 		return step;
 	if (!x->reply_begun && !audit_is_asking(c)) {
@@ -359,6 +395,8 @@ bool exchange_step(struct connection *c)
 		if (r < 0)
 			return step;
 		x->reply_begun = r > 0;
+		if (x->reply_begun)
+			exchange_drop(x);
 	}
 	if (x->reply_begun) {
 		enum relay_result r = relay_run(&c->down, c->gateway->scratch, &excess, &excess_len);
@@ -374,6 +412,7 @@ bool exchange_step(struct connection *c)
 		/* Interim heads that wait to be taken. */
 		relay_flush(&c->down);
 	}
+	holding_count(c);
 	if (again)
 		poller_again(&c->gateway->poller, &c->client);
 	return false;

@@ -9,6 +9,7 @@
 #include "base/fd.h"
 #include "daemon/session/gateway/capture.h"
 #include "daemon/session/gateway/connection.h"
+#include "daemon/session/gateway/crowd.h"
 #include "daemon/session/gateway/refusal.h"
 
 enum { ACCEPTS_IN_A_TURN = 64 };
@@ -23,10 +24,17 @@ static void on_retry(struct deadline *d)
 static void serve(struct listener *l, int fd, const struct sockaddr *peer)
 {
 	struct gateway *g = l->gateway;
-	struct connection *c = connection_new(g, fd, peer);
+	struct connection *c = NULL;
 
-	if (!c)
+	if (!crowd_has_room(g, fd)) {
+		crowd_turn_away(g, fd, l->captures);
 		return;
+	}
+	c = connection_new(g, fd, peer);
+	if (!c) {
+		crowd_turn_away(g, -1, l->captures);
+		return;
+	}
 	if (g->n_connections > LIMIT_SESSION_CONNECTIONS) {
 		c->answer = l->captures ? ANSWER_RESET : ANSWER_HTTP;
 		if (l->captures)
@@ -67,8 +75,10 @@ static void on_listener(struct watch *w)
 		if (is_transient(errno))
 			continue;
 		/* No descriptor or memory left: others must close first. Edge-triggered, so nothing spins meanwhile. */
-		if (errno != EAGAIN)
+		if (errno != EAGAIN) {
+			crowd_log(g, errno);
 			deadline_set(&g->deadlines, &l->retry, DEADLINE_ATTEMPT, on_retry);
+		}
 		return;
 	}
 	poller_again(&g->poller, w);
@@ -177,6 +187,7 @@ void gateway_close(struct gateway *g)
 		deadline_clear(&g->deadlines, &g->listeners[i].retry);
 		poller_close_watch(&g->poller, &g->listeners[i].watch);
 	}
+	crowd_close(g);
 	while ((c = TAILQ_FIRST(&g->connections))) {
 		audit_end(c, EGRESS_ALLOWED);
 		connection_drop(c);

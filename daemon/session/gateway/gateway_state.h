@@ -32,6 +32,14 @@ struct drain {
 	void *data;
 };
 
+/* Connections that were closed unanswered (crowd.c). */
+struct crowd {
+	struct deadline tell;
+	uint64_t count;     /* that nobody was told of yet */
+	uint64_t logged_at; /* uv_now(), 0: never */
+	bool captured;      /* the last one */
+};
+
 struct gateway {
 	uv_loop_t *loop;
 	struct egress_rules *rules; /* nothing but .spent is changed here */
@@ -52,6 +60,8 @@ struct gateway {
 	struct listener listeners[LISTENER_COUNT_GATEWAY];
 	struct connection_list connections;
 	unsigned n_connections; /* with a socket */
+	size_t held;            /* holding.c */
+	struct crowd crowd;
 	unsigned open_parts;
 	struct buffer out;           /* heads are built here */
 	char scratch[RELAY_SCRATCH]; /* bytes under way, within one callback */

@@ -42,6 +42,9 @@ static int read_connection(struct http_slice value, struct http_facts *f, bool *
 {
 	struct http_slice e;
 
+	f->connection_len += value.len;
+	if (f->connection_len > LIMIT_HTTP_CONNECTION)
+		return -EMSGSIZE;
 	while (next_element(&value, &e)) {
 		if (must_stay(e))
 			return -EBADMSG;

@@ -10,14 +10,16 @@ struct http_facts {
 	uint64_t length; /* with HTTP_BODY_LENGTH */
 	bool has_host;   /* exactly one Host header */
 	struct http_slice host;
-	bool close;     /* the sender ends the connection after this message */
-	bool websocket; /* Upgrade: websocket, and Connection names it */
+	bool close;            /* the sender ends the connection after this message */
+	bool websocket;        /* Upgrade: websocket, and Connection names it */
+	size_t connection_len; /* of all values of Connection fields */
 };
 
 /*
- * 0 or -EBADMSG: two lengths, a length that is no plain number, a coding other than exactly "chunked", chunked and a
- * length together, chunked in HTTP/1.0, two Host headers, a Connection header that names a field which must stay.
- * For a response the caller overrides .body where the request or the status leaves none.
+ * 0, -EMSGSIZE: Connection fields past LIMIT_HTTP_CONNECTION, or -EBADMSG: two lengths, a length that is no plain
+ * number, a coding other than exactly "chunked", chunked and a length together, chunked in HTTP/1.0, two Host headers,
+ * a Connection header that names a field which must stay. For a response the caller overrides .body where the request
+ * or the status leaves none.
  */
 int http_facts_read(const struct http_head *head, struct http_facts *ret);
 

@@ -80,6 +80,8 @@ bool peek_step(struct connection *c)
 		if (n == 0)
 			return false;
 		if (n < 0) {
+			if (n == -ENOMEM)
+				return refuse(c, EGRESS_LIMIT);
 			if (!c->verdict.allowed)
 				return refuse(c, c->verdict.reason);
 			return refuse(c, begins_like_tls(c) ? EGRESS_BAD_TLS : EGRESS_TIMEOUT);
@@ -111,6 +113,8 @@ bool first_step(struct connection *c)
 			return tunnel_begin(c);
 		}
 		n = connection_fill(c);
+		if (n == -ENOMEM)
+			return refuse(c, EGRESS_LIMIT);
 		if (n < 0 && c->in.len == 0)
 			return tunnel_begin(c);
 		if (n < 0)

@@ -5,6 +5,7 @@
 #include <sys/epoll.h>
 
 #include "base/cleanup.h"
+#include "daemon/session/gateway/descriptor_reserve.h"
 
 enum { EVENTS_AT_ONCE = 128 };
 
@@ -127,6 +128,10 @@ static int set_watch(struct poller *p, struct watch *w, int op)
 int poller_add(struct poller *p, struct watch *w, int fd, watch_fn fn)
 {
 	*w = (struct watch){ .fd = fd, .fn = fn };
+	if (descriptor_is_reserved(fd)) {
+		poller_close_watch(p, w);
+		return -EMFILE;
+	}
 	return set_watch(p, w, EPOLL_CTL_ADD);
 }
 

@@ -52,7 +52,8 @@ int poller_open(struct poller *p, uv_loop_t *loop);
 /* closed() is called from the loop once all handles are gone. */
 void poller_close(struct poller *p, void (*closed)(struct poller *p));
 
-/* The watch owns fd from now on, also on failure. fn is called with every change of readiness. */
+/* The watch owns fd from now on, also on failure (-EMFILE where fd is one that is reserved). fn is called with every
+ * change of readiness. */
 int poller_add(struct poller *p, struct watch *w, int fd, watch_fn fn);
 /* from's descriptor goes over to w with its readiness, and from is empty. */
 int poller_move(struct poller *p, struct watch *from, struct watch *w, watch_fn fn);

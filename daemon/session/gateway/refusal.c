@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include "daemon/session/gateway/connection.h"
+#include "daemon/session/gateway/holding.h"
 #include "daemon/session/gateway/refusal_text.h"
 #include "daemon/session/gateway/socks_request.h"
 #include "daemon/session/gateway/tls_hello.h"
@@ -120,6 +121,10 @@ bool refuse_with(struct connection *c, unsigned status, uint32_t reason, const c
 		return connection_close(c);
 	relay_done(&c->down);
 	relay_init(&c->down, &c->upstream, &c->client, NULL);
+	/* It may take seconds until the client has read the answer. */
+	buffer_done(&c->in);
+	exchange_drop(c->exchange);
+	holding_count(c);
 	switch ((enum connection_answer)c->answer) {
 	case ANSWER_HTTP:
 	case ANSWER_SOCKS:

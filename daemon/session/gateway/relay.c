@@ -8,12 +8,14 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "daemon/session/gateway/descriptor_reserve.h"
 
 enum {
 	SPLICE_AFTER = 256 << 10, /* a pipe costs about 20 us, as much as copying this much */
 	PIPE_SIZE = 256 << 10,    /* counts against pipe-user-pages-soft: 256 of these fit its default */
 	PIPE_MIN = 64 << 10,      /* beyond that the kernel gives two pages only, which is slower than copying */
 	TURN = 1 << 20,           /* bytes in one turn, then others have theirs */
+	TIGHT = 2 << 10,          /* read at once while buffers are short */
 };
 
 void relay_init(struct relay *r, struct watch *from, struct watch *to, struct http_body *body)
@@ -150,6 +152,10 @@ static bool use_pipe(struct relay *r)
 		r->pipe[0] = r->pipe[1] = -1;
 		return false;
 	}
+	if (descriptor_is_reserved(r->pipe[0]) || descriptor_is_reserved(r->pipe[1])) {
+		close_pipe(r);
+		return false;
+	}
 	if (fcntl(r->pipe[1], F_SETPIPE_SZ, PIPE_SIZE) < 0 && fcntl(r->pipe[1], F_GETPIPE_SZ) < PIPE_MIN) {
 		close_pipe(r);
 		return false;
@@ -195,7 +201,7 @@ static size_t splice_in(struct relay *r)
 
 static size_t copy_in(struct relay *r, char *scratch, const char **ret_excess, size_t *ret_excess_len, bool *bad)
 {
-	size_t max = room(r, RELAY_SCRATCH);
+	size_t max = room(r, r->tight ? TIGHT : RELAY_SCRATCH);
 	ssize_t n = recv(r->from->fd, scratch, max, 0), used;
 
 	if (n < 0) {

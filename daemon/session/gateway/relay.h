@@ -23,6 +23,7 @@ struct relay {
 	size_t in_pipe;
 	int pipe[2]; /* -1: none */
 	bool no_pipe;
+	bool tight;     /* read little at once, since what .to does not take is kept */
 	bool eof;       /* .from has ended */
 	bool broken;    /* .from ended by an error, or in the middle of a frame */
 	bool finished;  /* nothing more to do, after success or failure */

@@ -186,6 +186,8 @@ static bool malformed(struct connection *c, ssize_t error)
 		return refuse(c, c->verdict.reason);
 	if (error == -EPROTONOSUPPORT)
 		return refuse_with(c, 505, EGRESS_BAD_HTTP, "Only HTTP/1.0 and HTTP/1.1 are understood here.");
+	if (error == -ENOMEM)
+		return refuse(c, EGRESS_LIMIT);
 	return bad(c);
 }
 

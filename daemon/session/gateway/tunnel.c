@@ -1,5 +1,6 @@
 /* Tunnels: how one that was asked for is opened, then both directions, untouched, until both have ended. */
 #include "daemon/session/gateway/connection.h"
+#include "daemon/session/gateway/holding.h"
 #include "daemon/session/gateway/proxy_call.h"
 #include "daemon/session/gateway/refusal.h"
 #include "daemon/session/gateway/socks_message.h"
@@ -22,6 +23,7 @@ static void established(struct connection *c)
 	/* A tunnel that stays quiet from here on owns no buffer. */
 	if (c->in.len == 0)
 		buffer_done(&c->in);
+	holding_count(c);
 }
 
 static bool on_connected(struct connection *c)
@@ -92,6 +94,7 @@ bool tunnel_step(struct connection *c)
 	size_t excess_len;
 
 	c->active_at = uv_now(g->loop);
+	holding_bound_relays(c);
 	down = relay_run(&c->down, g->scratch, &excess, &excess_len);
 	up = relay_run(&c->up, g->scratch, &excess, &excess_len);
 	if (up == RELAY_DONE && down == RELAY_DONE) {
@@ -101,6 +104,7 @@ bool tunnel_step(struct connection *c)
 		/* Closing with bytes unread would reset the client, and the server's last words with it. */
 		return unread ? connection_linger(c) : connection_close(c);
 	}
+	holding_count(c);
 	if (up == RELAY_AGAIN || down == RELAY_AGAIN)
 		poller_again(&g->poller, &c->client);
 	return false;

@@ -23,7 +23,7 @@
 #include "base/cleanup.h"
 #include "daemon/session/events.h"
 #include "daemon/session/gateway.h"
-#include "daemon/session/gateway/gateway_state.h"
+#include "daemon/session/gateway/connection.h"
 #include "daemon/session/names.h"
 #include "daemon/session/owner.h"
 #include "policy/address.h"
@@ -93,6 +93,7 @@ static struct {
 	bool stop;
 	uint8_t target[16];
 	uint16_t target_port;
+	unsigned targets_read; /* since the last rig_captured() */
 } rig = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 /* What the rest of isod-session would do */
@@ -174,6 +175,7 @@ static int given_target(int fd, int family, uint8_t ret_address[16], uint16_t *r
 	(void)family;
 	memcpy(ret_address, rig.target, 16);
 	*ret_port = rig.target_port;
+	__atomic_add_fetch(&rig.targets_read, 1, __ATOMIC_RELEASE);
 	return 0;
 }
 
@@ -262,6 +264,37 @@ size_t rig_onces(struct rig_once ret[RIG_ONCES])
 	return n;
 }
 
+/* Read while the gateway's thread runs: for waiting, not for arithmetic. */
+size_t rig_held(void)
+{
+	return *(volatile size_t *)&rig.gateway->held;
+}
+
+/* For the audit, and for the decision. */
+void rig_wait_judged(void)
+{
+	for (int i = 0; __atomic_load_n(&rig.targets_read, __ATOMIC_ACQUIRE) < 2; i++) {
+		struct timespec ms = { .tv_nsec = 1000000 };
+
+		assert_true(i < WAIT_MS);
+		nanosleep(&ms, NULL);
+	}
+}
+
+size_t rig_wait_empty(void)
+{
+	for (int i = 0; i < WAIT_MS; i++) {
+		struct timespec ms = { .tv_nsec = 1000000 };
+
+		if (*(volatile unsigned *)&rig.gateway->n_connections == 0)
+			return rig_held();
+		nanosleep(&ms, NULL);
+	}
+	fail_msg("%u connections stay; one for '%s' in state %u", rig.gateway->n_connections,
+		 TAILQ_FIRST(&rig.gateway->connections)->target.name, TAILQ_FIRST(&rig.gateway->connections)->state);
+	return 0;
+}
+
 /* Sockets */
 
 static socklen_t make_address(const char *text, uint16_t port, struct sockaddr_storage *ret)
@@ -301,6 +334,7 @@ int rig_captured_address(const char *address, uint16_t port)
 {
 	assert_true(address_parse(address, strlen(address), rig.target) == AF_INET);
 	rig.target_port = port;
+	rig.targets_read = 0;
 	return connect_to(CAPTURE_PORT);
 }
 

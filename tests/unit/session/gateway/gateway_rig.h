@@ -40,12 +40,19 @@ void rig_owner_mode(enum rig_owner mode);
 void rig_unlisted(uint32_t unlisted);
 /* All that was told since the start; how many. */
 size_t rig_onces(struct rig_once ret[RIG_ONCES]);
+/* Waits until every connection is gone; fails after 5 s. Returns the bytes that the gateway then still counts. */
+size_t rig_wait_empty(void);
+/* Bytes in the gateway's buffers, as it counts them. */
+size_t rig_held(void);
 
 /* Connected to the proxy port. */
 int rig_proxy(void);
 /* Connected to the capture port; the original target is the invented address of name, or an address. */
 int rig_captured(const char *name, uint16_t port);
 int rig_captured_address(const char *address, uint16_t port);
+
+/* Waits until the last one's target has been read: only then another may be connected without its server being met. */
+void rig_wait_judged(void);
 
 int rig_listen(const char *address, uint16_t port);
 int rig_accept(int listener);
