@@ -58,6 +58,8 @@ static void write_target(struct json_writer *w, const struct session_connection 
 	json_write_member_integer(w, "port", m->port);
 	if (m->family != 0)
 		json_write_member_string(w, "address", address_format(m->family, m->address, address));
+	if (m->by_proxy)
+		json_write_member_bool(w, "proxy", true);
 	if (m->type == SESSION_PACKET && protocol_name(m->protocol))
 		json_write_member_string(w, "protocol", protocol_name(m->protocol));
 	else if (m->type == SESSION_PACKET)

@@ -58,7 +58,8 @@ static bool text_is_terminated(const char *text, size_t size)
 
 static bool connection_fits(const struct session *s, const struct session_connection *m)
 {
-	if (m->via < VIA_CONNECT || m->via >= VIA_COUNT || m->allowed > 1 || m->reason >= EGRESS_REASON_COUNT)
+	if (m->via < VIA_CONNECT || m->via >= VIA_COUNT || m->allowed > 1 || m->by_proxy > 1 ||
+	    m->reason >= EGRESS_REASON_COUNT)
 		return false;
 	if (m->generation > s->reload.generation)
 		return false;

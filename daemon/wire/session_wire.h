@@ -85,7 +85,7 @@ struct session_connection {
 	uint16_t port;
 	uint8_t address[16];
 	uint32_t generation; /* of the rules that .rule is an index into; those of the start are 0 */
-	uint32_t reserved;
+	uint32_t by_proxy;   /* 0 or 1: asked of the upstream proxy, which alone knows the address */
 	uint64_t bytes_up;
 	uint64_t bytes_down;
 	uint64_t duration_us;

@@ -77,7 +77,7 @@ def test_every_way_goes_through_it(isod, web, ca, proxy):
     events = connections(isod)
     assert len(events) == len(WAYS) and all(e['verdict'] == 'allow' and e['bytesDown'] > 17 for e in events), events
     # The address of the proxy is none of the host's.
-    assert not [e for e in events if 'address' in e], events
+    assert not [e for e in events if 'address' in e or e['proxy'] is not True], events
 
 
 def greet(listener):
@@ -118,6 +118,7 @@ def test_bypass(isod, web, proxy):
     assert r.text.splitlines() == ['502', 'hello from nginx', '502'], r
     assert proxy.asked == []
     assert [e['reason'] for e in connections(isod)] == ['unresolved', 'allowed', 'unreachable']
+    assert not [e for e in connections(isod) if 'proxy' in e]
 
 
 @pytest.mark.parametrize('host, reason', [

@@ -105,6 +105,7 @@ void audit_begin(struct connection *c, uint32_t via)
 		c->audit.started = now_ns();
 		c->audit.via = via;
 		c->audit.bytes_up = c->audit.bytes_down = 0;
+		c->audit.by_proxy = false;
 	}
 	c->audit.count++;
 }
@@ -149,6 +150,8 @@ void audit_end(struct connection *c, uint32_t reason)
 					.allowed = reason == EGRESS_ALLOWED,
 					.rule = c->verdict.rule,
 					.generation = c->gateway->rules->generation,
+					/* A kept connection was asked for in an earlier event. */
+					.by_proxy = a->by_proxy || c->by_proxy,
 					.protocol = IPPROTO_TCP,
 					.family = a->family,
 					.port = c->target.port,

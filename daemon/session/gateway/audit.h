@@ -24,6 +24,7 @@ struct audit {
 	uint64_t count;                /* requests; 0: no target is open */
 	uint32_t via;                  /* enum session_via */
 	bool learned;                  /* no rule names the target, it was let through all the same */
+	bool by_proxy;                 /* the upstream proxy was asked for it */
 	uint8_t family;                /* dialled, 0: nothing was */
 	uint8_t address[16];
 };

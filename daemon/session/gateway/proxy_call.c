@@ -73,6 +73,7 @@ bool proxy_call_begin(struct connection *c)
 	if (reason != EGRESS_ALLOWED)
 		return refuse(c, reason);
 	c->state = CONNECTION_PROXY;
+	c->audit.by_proxy = true;
 	deadline_set(&g->deadlines, &c->deadline, DEADLINE_DIAL, on_silence);
 	relay_done(&c->up);
 	relay_init(&c->up, &c->client, &c->upstream, NULL);
