@@ -104,6 +104,10 @@
 #define LIMIT_HTTP_HEADERS 128
 /* User and password for the upstream proxy: tokens that serve as passwords have a few hundred bytes. */
 #define LIMIT_PROXY_AUTH 1024
+/* Ports of a session that the host's loopback leads to: each is a listener of isod-session for both families. */
+#define LIMIT_PUBLISHED_PORTS 32
+/* Connections by way of them at a time; further ones wait to be accepted. */
+#define LIMIT_PUBLISHED_CONNECTIONS 256
 /* Names that DNS has invented an address for, one session. */
 #define LIMIT_DNS_NAMES 16384
 

@@ -30,6 +30,8 @@ static const struct option options[] = {
 	{ "deny-domain", 0, "HOST", "never let it reach HOST, whatever else allows it", OPTION_LIST, AT(deny_domain) },
 	{ "on-unlisted", 0, "WAY", "hosts that no rule names: deny, or learn (public ones pass and are recorded)",
 	  OPTION_STRING, AT(on_unlisted) },
+	{ "publish", 'P', "[HOSTPORT:]PORT", "let programs of yours outside reach its PORT, at 127.0.0.1:HOSTPORT",
+	  OPTION_LIST, AT(publish) },
 	{ "env", 'e', "NAME[=VALUE]", "pass the variable NAME", OPTION_LIST, AT(environment) },
 	{ "policy", 'p', "FILE", "rules from FILE on top of the user's policy", OPTION_LIST, AT(policy) },
 	{ "memory", 'm', "SIZE", "at most SIZE of memory (512M, 8G)", OPTION_STRING, AT(memory) },

@@ -102,6 +102,16 @@ static int append_grants(struct buffer *out, const struct json_value *session)
 	return r;
 }
 
+static int append_ports(struct buffer *out, const struct json_value *session)
+{
+	_cleanup_buffer_ struct buffer before = BUFFER_INIT(1U << 10);
+	int r = listing_append(&before, json_get(session, "id"));
+
+	if (r == 0)
+		r = buffer_append(&before, ": ", 3);
+	return r < 0 ? r : listing_append_ports(out, before.data, session);
+}
+
 static int print(const struct json_value *sessions)
 {
 	_cleanup_buffer_ struct buffer out = BUFFER_INIT(64U << 20);
@@ -128,6 +138,8 @@ static int print(const struct json_value *sessions)
 		r = append_lacking(&out, &sessions->array.items[i]);
 		if (r == 0)
 			r = append_grants(&out, &sessions->array.items[i]);
+		if (r == 0)
+			r = append_ports(&out, &sessions->array.items[i]);
 	}
 	return r < 0 ? 1 : listing_print(&out);
 }

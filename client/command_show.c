@@ -42,6 +42,8 @@ static int print(const struct json_value *answer)
 			r = grant_text_append(&out, &grants->array.items[i]);
 	}
 	if (r == 0)
+		r = listing_append_ports(&out, "published  ", session);
+	if (r == 0)
 		r = append_line(&out, "policy", json_get(answer, "policy"), false);
 	return r < 0 ? 1 : listing_print(&out);
 }

@@ -40,7 +40,9 @@ static int append_program(struct buffer *out, const struct json_value *event)
 {
 	int r = buffer_append_string(out, "  by ");
 
-	if (r == 0)
+	if (r == 0 && json_get(event, "peerUid"))
+		r = buffer_printf(out, "uid %lld", (long long)number_of(event, "peerUid"));
+	else if (r == 0)
 		r = json_get(event, "program") ? listing_append(out, json_get(event, "program"))
 					       : buffer_append_string(out, "an unknown program");
 	if (r == 0 && number_of(event, "pid") > 0)

@@ -62,6 +62,25 @@ int listing_append_argv(struct buffer *out, const struct json_value *argv)
 	return r;
 }
 
+int listing_append_ports(struct buffer *out, const char *before, const struct json_value *session)
+{
+	const struct json_value *ports = json_get(session, "published");
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && ports && ports->type == JSON_ARRAY && i < ports->array.count; i++) {
+		r = buffer_printf(out, "%s127.0.0.1:", before);
+		if (r == 0)
+			r = listing_append(out, json_get(&ports->array.items[i], "host"));
+		if (r == 0)
+			r = buffer_append_string(out, " leads to its port ");
+		if (r == 0)
+			r = listing_append(out, json_get(&ports->array.items[i], "inside"));
+		if (r == 0)
+			r = buffer_append_string(out, "\n");
+	}
+	return r;
+}
+
 /* The caller's stdout may have been set not to block, by whoever shares it. */
 int listing_print(const struct buffer *text)
 {

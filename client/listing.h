@@ -12,6 +12,9 @@ int listing_append(struct buffer *out, const struct json_value *v);
 /* An array of strings as a command line: arguments that need it are quoted for a shell. */
 int listing_append_argv(struct buffer *out, const struct json_value *argv);
 
+/* A line for each published port of a session, after the text before. */
+int listing_append_ports(struct buffer *out, const char *before, const struct json_value *session);
+
 /* A line of a policy: "name: value  (where it comes from)"; v has the members value and from. */
 int listing_append_origin(struct buffer *out, const char *name, const struct json_value *v);
 

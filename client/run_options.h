@@ -11,6 +11,7 @@ struct run_options {
 	struct option_list allow_domain;
 	struct option_list deny_domain;
 	const char *on_unlisted;
+	struct option_list publish;     /* [HOSTPORT:]PORT */
 	struct option_list environment; /* NAME or NAME=VALUE */
 	struct option_list policy;
 	const char *memory;

@@ -119,13 +119,14 @@ static int write_sandbox(struct json_writer *w, const struct run_options *o, con
 			json_write_member_bool(w, "overlayProject", true);
 		json_write_object_end(w);
 	}
-	if (o->allow_domain.count || o->deny_domain.count || o->on_unlisted) {
+	if (o->allow_domain.count || o->deny_domain.count || o->on_unlisted || o->publish.count) {
 		json_write_key(w, "network");
 		json_write_object(w);
 		write_list(w, "allowedDomains", &o->allow_domain);
 		write_list(w, "deniedDomains", &o->deny_domain);
 		if (o->on_unlisted)
 			json_write_member_string(w, "onUnlisted", o->on_unlisted);
+		write_list(w, "publish", &o->publish);
 		json_write_object_end(w);
 	}
 	json_write_object_end(w);
@@ -174,7 +175,7 @@ static int write_limits(struct json_writer *w, const struct run_options *o, stru
 int run_policy_write(const struct run_options *o, const char *cwd, struct buffer *out, struct error *e)
 {
 	bool sandbox = o->allow_read.count || o->allow_write.count || o->allow_domain.count || o->deny_domain.count ||
-		       o->overlay || o->on_unlisted;
+		       o->overlay || o->on_unlisted || o->publish.count;
 	bool limits = o->memory || o->pids || o->cpus || o->time;
 	struct json_writer *w;
 	int r = 0, finished;

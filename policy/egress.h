@@ -34,6 +34,7 @@ enum egress_reason {
 	EGRESS_UNKNOWN_ADDRESS, /* "unknown-address": an invented address that stands for no name */
 	EGRESS_LIMIT,           /* "limit" */
 	EGRESS_PROTOCOL,        /* "protocol": neither TCP nor DNS (nftables refused the packet) */
+	EGRESS_OTHER_USER,      /* "other-user": another user of the machine at a published port */
 	EGRESS_QUERY_TYPE,      /* "query-type" */
 	EGRESS_TLS_TO_PROXY,    /* "tls-to-proxy": TLS sent to the plain proxy port */
 	EGRESS_ECH,             /* "ech" */

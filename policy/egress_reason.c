@@ -46,6 +46,8 @@ static const struct reason reasons[] = {
 	[EGRESS_LIMIT] = { "limit", "A limit of the session is reached.", "Close connections first.", true },
 	[EGRESS_PROTOCOL] = { "protocol", "Only TCP and DNS leave the sandbox.",
 			      "Use TCP; for QUIC (HTTP/3) that is HTTP/2." },
+	[EGRESS_OTHER_USER] = { "other-user", "Another user of the machine connected to a published port.",
+				"Its ports are for the session's own user and root." },
 	[EGRESS_QUERY_TYPE] = { "query-type", "This type of DNS query is not answered.", "Ask for A or AAAA." },
 	[EGRESS_TLS_TO_PROXY] = { "tls-to-proxy", "The proxy is reached by plain HTTP, and TLS was sent to it.",
 				  "Write the proxy as http://, also for HTTPS_PROXY." },

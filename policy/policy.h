@@ -93,6 +93,7 @@ struct policy {
 	struct policy_list allowed_domains;
 	struct policy_list denied_domains;
 	struct policy_unlisted unlisted;
+	struct policy_list publish;        /* "HOST:PORT", policy_publish_parse() */
 	struct policy_switch ssh_enabled;  /* false: nothing of the user's ssh-agent is lent, whatever else is said */
 	struct policy_list ssh_keys;       /* fingerprints and comments */
 	struct policy_list ssh_hosts;      /* "name" or "name:port" */
@@ -135,6 +136,10 @@ void policy_done(struct policy *p);
 
 /* "deny", "ask", "learn". unlisted: enum egress_unlisted. */
 const char *policy_unlisted_name(uint32_t unlisted);
+
+/* One entry of publish: "PORT" and "HOST:PORT", where HOST may be 0 or nothing (*ret_host 0: any that is free), else
+ * 1024 to 65535. 0 or -EINVAL. */
+int policy_publish_parse(const char *text, uint16_t *ret_host, uint16_t *ret_inside);
 
 /* Whether anything of the user's ssh-agent is lent. */
 bool policy_lends_ssh(const struct policy *p);

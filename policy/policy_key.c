@@ -46,7 +46,7 @@ static const struct policy_key keys[] = {
 	{ "sandbox.network.deniedDomains", policy_read_domains, AT(denied_domains) },
 	{ "sandbox.network.hostPorts", policy_read_later, 0 },
 	{ "sandbox.network.onUnlisted", policy_read_unlisted, 0 },
-	{ "sandbox.network.publish", policy_read_later, 0 },
+	{ "sandbox.network.publish", policy_read_publish, AT(publish) },
 	{ "sandbox.network.upstreamProxy", policy_read_proxy, 0 },
 	{ "sandbox.sshAgent", NULL, 0 },
 	{ "sandbox.sshAgent.enabled", policy_read_grant_switch, AT(ssh_enabled) },

@@ -34,6 +34,7 @@ policy_read_fn policy_read_late;
 policy_read_fn policy_read_degraded;
 policy_read_fn policy_read_domains;
 policy_read_fn policy_read_unlisted;
+policy_read_fn policy_read_publish;
 policy_read_fn policy_read_hosts;
 policy_read_fn policy_read_proxy;
 policy_read_fn policy_read_pass;

@@ -6,8 +6,8 @@
 #include "policy/address.h"
 
 static const char *const via_names[VIA_COUNT] = {
-	[VIA_CONNECT] = "connect", [VIA_HTTP] = "http",     [VIA_CAPTURE] = "capture",
-	[VIA_DNS] = "dns",         [VIA_PACKET] = "packet", [VIA_SOCKS] = "socks",
+	[VIA_CONNECT] = "connect", [VIA_HTTP] = "http",   [VIA_CAPTURE] = "capture", [VIA_DNS] = "dns",
+	[VIA_PACKET] = "packet",   [VIA_SOCKS] = "socks", [VIA_PUBLISH] = "publish",
 };
 
 static const char *protocol_name(uint32_t protocol)
@@ -81,6 +81,8 @@ void audit_line_write_connection(struct json_writer *w, const struct session_con
 		json_write_bytes(w, m->program, strlen(m->program));
 		json_write_member_integer(w, "pid", m->pid);
 	}
+	if (m->via == VIA_PUBLISH && m->peer_uid != UINT32_MAX)
+		json_write_member_integer(w, "peerUid", m->peer_uid);
 	json_write_member_string(w, "reason", egress_reason_name(m->reason));
 	if (m->rule != UINT32_MAX)
 		write_rule(w, policy, m->rule);

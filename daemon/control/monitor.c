@@ -108,6 +108,15 @@ static int on_late(struct control *c, const struct control_message *m, int *fds,
 	return 0;
 }
 
+static int on_port(struct control *c, const struct control_message *m, int *fds, size_t n_fds)
+{
+	struct session *s = registry_find_id(&c->registry, m->id);
+
+	if (n_fds != 0 || !s || m->value < 1 || m->value > UINT16_MAX || m->kind < 1 || m->kind > UINT16_MAX)
+		return -EBADMSG;
+	return session_on_port(s, (uint16_t)m->value, (uint16_t)m->kind);
+}
+
 static const struct {
 	uint32_t type;
 	bool has_id;
@@ -120,6 +129,7 @@ static const struct {
 	{ CONTROL_HELLO, false, on_hello },
 	{ CONTROL_LAYER, false, layer_call_answered },
 	{ CONTROL_LATE, true, on_late },
+	{ CONTROL_PORT, true, on_port },
 };
 
 static int dispatch(struct control *c, const struct control_message *m, int *fds, size_t n_fds)

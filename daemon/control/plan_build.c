@@ -4,9 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/limits.h"
 #include "daemon/control/env_build.h"
 #include "daemon/control/plan_mounts.h"
+#include "daemon/wire/netns.h"
 
 /* MAX_ARG_STRLEN of the kernel (32 pages of 4 KiB), its NUL included. */
 #define ARGUMENT_MAX 131072
@@ -21,6 +23,7 @@ void plan_built_done(struct plan_built *b)
 {
 	free(b->mounts);
 	free(b->plan_rules);
+	free(b->ports);
 	policy_rules_done(&b->rules);
 	string_list_done(&b->texts);
 	string_list_done(&b->argv);
@@ -95,6 +98,42 @@ static void build_flags(const struct plan_input *in, struct plan_built *b)
 	b->plan.columns = (uint16_t)in->run->terminal.columns;
 }
 
+/* The session's own way out is no service of its programs. */
+static int check_port(uint16_t inside, struct error *e)
+{
+	static const uint16_t own[] = { NETNS_PROXY_PORT, NETNS_CAPTURE_PORT, NETNS_DNS_PORT };
+
+	for (size_t i = 0; i < ARRAY_SIZE(own); i++)
+		if (own[i] == inside)
+			return error_set(e, ERROR_REFUSED, EADDRINUSE, "publish", "Serve on another port.",
+					 "Port %u of a sandbox belongs to isod.", inside);
+	return 0;
+}
+
+static int build_ports(const struct plan_input *in, struct plan_built *b, struct error *e)
+{
+	const struct policy_list *list = &in->policy->publish;
+
+	if (list->count == 0)
+		return 0;
+	b->ports = calloc(list->count, sizeof(*b->ports));
+	if (!b->ports)
+		return error_set(e, ERROR_INTERNAL, ENOMEM, "publish", NULL, "There is no memory left.");
+	for (size_t i = 0; i < list->count; i++) {
+		struct plan_port *p = &b->ports[i];
+		int r = policy_publish_parse(list->items[i].text, &p->host, &p->inside);
+
+		if (r < 0)
+			return error_set(e, ERROR_INTERNAL, -r, "publish", NULL, "A port of the policy is malformed.");
+		r = check_port(p->inside, e);
+		if (r < 0)
+			return r;
+	}
+	b->plan.ports = b->ports;
+	b->plan.n_ports = (uint32_t)list->count;
+	return 0;
+}
+
 int plan_build(const struct plan_input *in, struct plan_built *ret, struct error *e)
 {
 	bool links_made = false;
@@ -107,6 +146,8 @@ int plan_build(const struct plan_input *in, struct plan_built *ret, struct error
 	ret->plan.umask = in->run->has_umask ? (uint32_t)in->run->umask : UMASK_DEFAULT;
 	build_flags(in, ret);
 	r = build_argv(in, ret, e);
+	if (r == 0)
+		r = build_ports(in, ret, e);
 	if (r == 0)
 		r = plan_mounts_build(in, ret, &links_made, e);
 	if (r == 0)

@@ -28,7 +28,8 @@ struct plan_built {
 	struct plan plan;
 	struct plan_mount *mounts;
 	size_t room;
-	struct policy_rules rules;    /* of the policy: what they come from */
+	struct policy_rules rules; /* of the policy: what they come from */
+	struct plan_port *ports;
 	struct path_rule *plan_rules; /* the same, without known links */
 	struct string_list texts;
 	struct string_list argv;

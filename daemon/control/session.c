@@ -250,6 +250,18 @@ int session_on_started(struct session *s, int link_fd)
 	return 0;
 }
 
+int session_on_port(struct session *s, uint16_t host, uint16_t inside)
+{
+	if (s->state != SESSION_STARTING || s->n_ports == LIMIT_PUBLISHED_PORTS)
+		return -EBADMSG;
+	s->ports[s->n_ports].host = host;
+	s->ports[s->n_ports++].inside = inside;
+	return string_list_printf(&s->notes, "Port %u of this machine (127.0.0.1) leads to port %u of the sandbox",
+				  host, inside)
+		       ? 0
+		       : -ENOMEM;
+}
+
 /* No trace of it stays but its audit file. */
 void session_on_failed(struct session *s, const struct error *e)
 {

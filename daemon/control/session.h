@@ -50,6 +50,10 @@ struct session {
 	uint32_t uid;
 	struct string_list argv;
 	char *project;
+	struct {
+		uint16_t host, inside;
+	} ports[LIMIT_PUBLISHED_PORTS]; /* that the host's loopback leads to, while it is live */
+	unsigned n_ports;
 	int64_t started; /* timestamp.h */
 	int64_t ended;
 	enum exit_kind exit_kind;
@@ -91,6 +95,8 @@ int session_start(struct session *s, struct connection *client, const int *fds, 
 int session_on_started(struct session *s, int link_fd);
 void session_on_failed(struct session *s, const struct error *e);
 void session_on_ended(struct session *s, enum exit_kind kind, int32_t value);
+/* Told before it is started. 0, -EBADMSG. */
+int session_on_port(struct session *s, uint16_t host, uint16_t inside);
 /* From isod-session. */
 void session_on_exited(struct session *s, enum exit_kind kind, int32_t value);
 

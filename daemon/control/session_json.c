@@ -23,6 +23,19 @@ static void write_end(const struct session *s, struct json_writer *w)
 		json_write_member_integer(w, "signal", s->exit_value);
 }
 
+static void write_ports(const struct session *s, struct json_writer *w)
+{
+	json_write_key(w, "published");
+	json_write_array(w);
+	for (unsigned i = 0; i < s->n_ports && s->state != SESSION_ENDED; i++) {
+		json_write_object(w);
+		json_write_member_integer(w, "host", s->ports[i].host);
+		json_write_member_integer(w, "inside", s->ports[i].inside);
+		json_write_object_end(w);
+	}
+	json_write_array_end(w);
+}
+
 void session_write(const struct session *s, struct json_writer *w)
 {
 	char time[TIMESTAMP_SIZE];
@@ -44,13 +57,14 @@ void session_write(const struct session *s, struct json_writer *w)
 	late_write_state(s, w);
 	json_write_member_bool(w, "learning", s->has_policy && s->policy.egress.unlisted == EGRESS_UNLISTED_LEARN);
 	grants_write_list(s, w);
+	write_ports(s, w);
 	json_write_object_end(w);
 }
 
 size_t session_write_size(const struct session *s)
 {
-	size_t n =
-		512 + 6 * (s->project ? strlen(s->project) : 0) + 6 * s->late.lacking_bytes + 3 * s->late.lacking.count;
+	size_t n = 512 + 40 * s->n_ports + 6 * (s->project ? strlen(s->project) : 0) + 6 * s->late.lacking_bytes +
+		   3 * s->late.lacking.count;
 
 	for (size_t i = 0; i < s->argv.count; i++)
 		n += 6 * strlen(s->argv.items[i]) + 3;

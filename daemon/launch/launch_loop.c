@@ -21,6 +21,7 @@
 #include "daemon/linux/net/launch_diag.h"
 #include "daemon/linux/watch/launch_late.h"
 #include "daemon/linux/launch/launch_pty.h"
+#include "daemon/linux/net/launch_publish.h"
 #include "daemon/linux/net/launch_ssh.h"
 #include "daemon/linux/launch/launch_who.h"
 #include "daemon/wire/link_wire.h"
@@ -153,14 +154,17 @@ static int on_hangup(struct loop *loop, const struct link_message *m)
 	return timerfd_settime(loop->grace, 0, &grace, NULL) < 0 ? -errno : 0;
 }
 
+static int on_socket(struct loop *loop, const struct link_message *m)
+{
+	return launch_publish_socket(loop->launch->link_fd, m);
+}
+
 static const struct {
 	uint32_t type;
 	int (*run)(struct loop *loop, const struct link_message *m);
 } requests[] = {
-	{ LINK_SIGNAL, on_signal },
-	{ LINK_CONTINUE, on_continue },
-	{ LINK_WHO, on_who },
-	{ LINK_HANGUP, on_hangup },
+	{ LINK_SIGNAL, on_signal }, { LINK_CONTINUE, on_continue }, { LINK_WHO, on_who },
+	{ LINK_HANGUP, on_hangup }, { LINK_SOCKET, on_socket },
 };
 
 static int on_link(struct loop *loop)

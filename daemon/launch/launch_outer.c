@@ -16,6 +16,7 @@
 #include "daemon/linux/view/launch_etc.h"
 #include "daemon/linux/view/launch_match.h"
 #include "daemon/linux/view/launch_overlay.h"
+#include "daemon/linux/net/launch_publish.h"
 #include "daemon/linux/net/launch_reach.h"
 #include "daemon/linux/view/launch_source.h"
 #include "daemon/linux/launch/launch_spawn.h"
@@ -28,6 +29,7 @@ static const struct launch_step steps[] = {
 	{ "filters", launch_input_filters },
 	{ "cgroups", launch_input_cgroups },
 	{ "limits", launch_input_limits },
+	{ "published ports", launch_publish_listen },
 	{ "rules", launch_match_rules },
 	{ "open sources", launch_source_open },
 	{ "matches of patterns", launch_match_find },

@@ -17,6 +17,13 @@ int launch_report_late(int fd, uint32_t key)
 	return fd_write_full(fd, &report, sizeof(report));
 }
 
+int launch_report_port(int fd, uint16_t host, uint16_t inside)
+{
+	struct launch_report report = { .type = REPORT_PORT, .host_port = host, .inside_port = inside };
+
+	return fd_write_full(fd, &report, sizeof(report));
+}
+
 int launch_report_failed(int fd, const struct error *e)
 {
 	struct launch_report report = { .type = REPORT_FAILED, .error = *e };

@@ -10,6 +10,7 @@
 /* 0 or -errno. */
 int launch_report_pid(int fd, pid_t pid);
 int launch_report_late(int fd, uint32_t key);
+int launch_report_port(int fd, uint16_t host, uint16_t inside);
 int launch_report_failed(int fd, const struct error *e);
 
 #endif

@@ -272,6 +272,15 @@ static void on_start_overdue(uv_timer_t *timer)
 	session_end(timer->data, &e);
 }
 
+static void tell_port(struct session *s, const struct launch_report *report)
+{
+	struct control_message m = { .type = CONTROL_PORT, .value = report->host_port, .kind = report->inside_port };
+
+	memcpy(m.id, s->id, sizeof(m.id));
+	if (s->generation == s->monitor->control.generation)
+		control_link_send(&s->monitor->control, &m, -1);
+}
+
 static void take_report(struct session *s, struct launch_report *report)
 {
 	int r;
@@ -289,6 +298,9 @@ static void take_report(struct session *s, struct launch_report *report)
 		break;
 	case REPORT_LATE:
 		s->late_key = (uint32_t)report->pid;
+		break;
+	case REPORT_PORT:
+		tell_port(s, report);
 		break;
 	case REPORT_FAILED:
 		error_sanitise(&report->error);

@@ -159,6 +159,7 @@ static int make_contexts(struct start *st)
 		.size = sizeof(session),
 		.net_uid = m->net_user.uid,
 		.net_gid = m->net_user.gid,
+		.uid = peer->uid,
 		.flags = (m->probe.landlock_abi > 0 ? SESSION_HAS_LANDLOCK : 0) |
 			 (st->message->flags & CONTROL_START_PTY ? SESSION_HAS_PTY : 0) |
 			 (st->message->flags & CONTROL_START_SSH ? SESSION_HAS_SSH : 0) |

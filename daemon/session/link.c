@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "base/fd.h"
 #include "base/fd_pass.h"
@@ -33,6 +34,8 @@ static const struct {
 } shapes[LINK_TYPE_END] = {
 	[LINK_LISTENERS] = { true, LISTENER_COUNT },
 	[LINK_PTY] = { true, 1 },
+	[LINK_PORT] = { true, 1 },
+	[LINK_SOCKET] = { true, 1 }, /* unless it says why there is none */
 	[LINK_STARTED] = { true, 0 },
 	[LINK_STOPPED] = { true, 0 },
 	[LINK_CONTINUED] = { true, 0 },
@@ -76,13 +79,21 @@ static bool exit_is_valid(const struct link_message *m)
 	}
 }
 
+static size_t fds_of(const struct link_message *m)
+{
+	return m->type == LINK_SOCKET && m->value < 0 ? 0 : shapes[m->type].fds;
+}
+
 static int dispatch(struct link *l, const struct link_message *m, ssize_t len, const int *fds, size_t n_fds)
 {
-	if (len != sizeof(*m) || m->type >= LINK_TYPE_END || !shapes[m->type].incoming ||
-	    shapes[m->type].fds != n_fds || memchr(m->text, 0, sizeof(m->text)) == NULL)
+	if (len != sizeof(*m) || m->type >= LINK_TYPE_END || !shapes[m->type].incoming || fds_of(m) != n_fds ||
+	    memchr(m->text, 0, sizeof(m->text)) == NULL)
 		return -EBADMSG;
 	if ((m->type == LINK_EXITED && !exit_is_valid(m)) ||
 	    (m->type == LINK_STOPPED && (m->value <= 0 || m->value >= 128)))
+		return -EBADMSG;
+	if (m->type == LINK_PORT &&
+	    ((m->family != AF_INET && m->family != AF_INET6) || m->port == 0 || m->to_port == 0))
 		return -EBADMSG;
 	switch (m->type) {
 	case LINK_LISTENERS:
@@ -94,6 +105,12 @@ static int dispatch(struct link *l, const struct link_message *m, ssize_t len, c
 	case LINK_SSH:
 	case LINK_GPG:
 		l->handlers->agent(l->data, m->type, fds[0]);
+		break;
+	case LINK_PORT:
+		l->handlers->port(l->data, fds[0], m->to_port);
+		break;
+	case LINK_SOCKET:
+		l->handlers->socket(l->data, m->query, n_fds == 1 ? fds[0] : m->value);
 		break;
 	case LINK_OWNER:
 		owners_answer(l->owners, m->query, m->value, m->text);

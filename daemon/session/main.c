@@ -193,6 +193,7 @@ int main(void)
 	}
 	setup.has_pty = context.flags & SESSION_HAS_PTY;
 	setup.id = context.id;
+	setup.uid = context.uid;
 	r = session_run(&setup);
 	if (r < 0)
 		log_error("cannot begin: %s", strerror(-r));

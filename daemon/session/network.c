@@ -2,6 +2,8 @@
 
 #include <errno.h>
 
+#include "base/fd.h"
+
 int network_open(struct network *n, uv_loop_t *loop, const struct session_setup *setup, struct names *names,
 		 struct events *events, struct link *link, const int fds[LISTENER_COUNT])
 {
@@ -31,12 +33,24 @@ int network_open(struct network *n, uv_loop_t *loop, const struct session_setup 
 	return r;
 }
 
+int network_add_port(struct network *n, uv_loop_t *loop, const struct session_setup *setup, struct events *events,
+		     struct link *link, int listener, uint16_t inside)
+{
+	int r = n->publish ? 0 : publish_open(loop, setup->uid, events, link, &n->publish);
+
+	if (r == 0)
+		return publish_add(n->publish, listener, inside);
+	fd_close(listener);
+	return r;
+}
+
 void network_close(struct network *n)
 {
 	if (n->gateway)
 		gateway_close(n->gateway);
 	dns_close(n->dns);
 	nflog_close(n->nflog);
+	publish_close(n->publish);
 	*n = (struct network){ .gateway = NULL };
 }
 

@@ -1,7 +1,6 @@
 #include "daemon/session/session.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <uv.h>
 
@@ -9,6 +8,7 @@
 #include "base/log.h"
 #include "daemon/session/attach.h"
 #include "daemon/session/control.h"
+#include "daemon/session/early.h"
 #include "daemon/session/link.h"
 #include "daemon/session/names.h"
 #include "daemon/session/network.h"
@@ -27,10 +27,6 @@
  */
 enum state { RUNNING, EXITED, DRAINING, FLUSHING, CLOSED };
 
-/* Late files told before the client has come, kept for it; the first program may be quicker than it. isod-control has
- * all. */
-#define EARLY_MAX 64
-
 struct session {
 	enum state state;
 	const struct session_setup *setup;
@@ -44,9 +40,7 @@ struct session {
 	struct attach *attach;
 	struct ssh_agent *ssh;
 	struct gpg_agent *gpg;
-	struct late_event *early[EARLY_MAX];
-	size_t n_early;
-	uint32_t n_early_more; /* that were not kept */
+	struct early early;
 	bool had_client;
 	bool drained;
 	uint16_t rows, columns; /* to be set when the pty comes */
@@ -232,16 +226,6 @@ static const struct pty_handlers pty_handlers = { .readable = on_pty_readable, .
 
 /* isod-control */
 
-static void tell_early(struct session *s)
-{
-	struct late_event more = { .type = LINK_LATE, .kind = LATE_MORE, .count = s->n_early_more };
-
-	for (size_t i = 0; i < s->n_early; i++)
-		attach_late(s->attach, s->early[i]);
-	if (more.count > 0)
-		attach_late(s->attach, &more);
-}
-
 static void on_attach(void *data, int client, uint16_t rows, uint16_t columns)
 {
 	struct session *s = data;
@@ -260,7 +244,7 @@ static void on_attach(void *data, int client, uint16_t rows, uint16_t columns)
 		return;
 	}
 	s->had_client = true;
-	tell_early(s);
+	early_tell(&s->early, s->attach);
 	s->rows = rows;
 	s->columns = columns;
 	if (s->pty) {
@@ -324,18 +308,20 @@ static const struct control_handlers control_handlers = {
 
 /* pid 1 */
 
+static void fail(struct session *s, const char *what, int r)
+{
+	log_error("cannot serve %s: %s", what, strerror(-r));
+	on_exited(s, EXIT_KIND_LOST, 0);
+	finish(s);
+}
+
 static void on_listeners(void *data, const int fds[LISTENER_COUNT])
 {
 	struct session *s = data;
-	int copy[LISTENER_COUNT], r;
+	int r = network_open(&s->network, &s->loop, s->setup, s->names, control_events(s->control), s->link, fds);
 
-	memcpy(copy, fds, sizeof(copy));
-	r = network_open(&s->network, &s->loop, s->setup, s->names, control_events(s->control), s->link, copy);
-	if (r < 0 && s->state == RUNNING) {
-		log_error("cannot serve the session's network: %s", strerror(-r));
-		on_exited(s, EXIT_KIND_LOST, 0);
-		finish(s);
-	}
+	if (r < 0 && s->state == RUNNING)
+		fail(s, "the session's network", r);
 }
 
 static void on_pty(void *data, int master)
@@ -346,10 +332,8 @@ static void on_pty(void *data, int master)
 	if (r == 0)
 		r = pty_open(&s->loop, master, &pty_handlers, s, &s->pty);
 	if (r < 0) {
-		log_error("cannot serve the session's terminal: %s", strerror(-r));
 		fd_close(master);
-		on_exited(s, EXIT_KIND_LOST, 0);
-		finish(s);
+		fail(s, "the session's terminal", r);
 		return;
 	}
 	if (s->rows > 0 && s->columns > 0)
@@ -382,6 +366,23 @@ static void on_agent(void *data, uint32_t type, int listener)
 	finish(s);
 }
 
+static void on_port(void *data, int listener, uint16_t inside)
+{
+	struct session *s = data;
+	int r = network_add_port(&s->network, &s->loop, s->setup, control_events(s->control), s->link, listener,
+				 inside);
+
+	if (r < 0)
+		fail(s, "a published port", r);
+}
+
+static void on_socket(void *data, uint32_t query, int fd)
+{
+	struct session *s = data;
+
+	publish_socket(s->network.publish, query, fd);
+}
+
 static void on_link_status(void *data, const struct link_message *m)
 {
 	struct session *s = data;
@@ -402,22 +403,7 @@ static void on_link_status(void *data, const struct link_message *m)
 	case LINK_EXITED:
 		on_exited(s, m->kind, m->value);
 		break;
-	default:
-		break;
 	}
-}
-
-static void keep_early(struct session *s, const struct late_event *event)
-{
-	size_t n = late_event_size(event);
-	struct late_event *copy = s->n_early < EARLY_MAX && event->kind != LATE_MORE ? malloc(n) : NULL;
-
-	if (!copy) {
-		s->n_early_more += event->kind == LATE_MORE ? event->count : 1;
-		return;
-	}
-	memcpy(copy, event, n);
-	s->early[s->n_early++] = copy;
 }
 
 static void on_link_late(void *data, const struct late_event *event)
@@ -428,7 +414,7 @@ static void on_link_late(void *data, const struct late_event *event)
 	if (s->attach)
 		attach_late(s->attach, event);
 	else if (attach_tells_late(event->kind) && s->setup->has_pty && !s->had_client)
-		keep_early(s, event);
+		early_keep(&s->early, event);
 }
 
 static void on_link_ended(void *data, int err)
@@ -437,10 +423,7 @@ static void on_link_ended(void *data, int err)
 
 	if (err < 0)
 		log_error("pid 1 of the session broke the protocol: %s", strerror(-err));
-	if (s->ending_kind)
-		on_exited(s, s->ending_kind, s->ending_value);
-	else
-		on_exited(s, EXIT_KIND_LOST, 0);
+	on_exited(s, s->ending_kind ? s->ending_kind : (uint32_t)EXIT_KIND_LOST, s->ending_value);
 	if (err < 0)
 		finish(s);
 }
@@ -452,6 +435,8 @@ static const struct link_handlers link_handlers = {
 	.status = on_link_status,
 	.late = on_link_late,
 	.ended = on_link_ended,
+	.port = on_port,
+	.socket = on_socket,
 };
 
 static void count_handle(uv_handle_t *handle, void *data)
@@ -490,8 +475,7 @@ int session_run(const struct session_setup *setup)
 	while (has_handles(&s.loop))
 		uv_run(&s.loop, UV_RUN_ONCE);
 	link_free(s.link);
-	for (size_t i = 0; i < s.n_early; i++)
-		free(s.early[i]);
+	early_done(&s.early);
 	control_free(s.control);
 	names_free(s.names);
 	uv_loop_close(&s.loop);

@@ -18,6 +18,7 @@ struct session_setup {
 	struct ssh_lent lent;
 	const struct gpg_lent *gpg; /* NULL: it has no gpg-agent */
 	const char *id;
+	uint32_t uid; /* whose session it is */
 };
 
 /* Serves until the program has exited and everything was handed over, or the session was ended from outside. 0, or

@@ -57,9 +57,9 @@ static unsigned key_hash(const struct session_connection *c)
 
 static bool same_key(const struct session_connection *a, const struct session_connection *b)
 {
-	return a->via == b->via && a->protocol == b->protocol && a->family == b->family && a->port == b->port &&
-	       a->reason == b->reason && memcmp(a->address, b->address, sizeof(a->address)) == 0 &&
-	       strcmp(a->name, b->name) == 0;
+	return a->via == b->via && a->peer_uid == b->peer_uid && a->protocol == b->protocol && a->family == b->family &&
+	       a->port == b->port && a->reason == b->reason &&
+	       memcmp(a->address, b->address, sizeof(a->address)) == 0 && strcmp(a->name, b->name) == 0;
 }
 
 static void tell_oldest(struct tally *t)

@@ -13,7 +13,7 @@ struct tally;
 
 /* window: milliseconds. events must outlive the tally. 0 or -errno. */
 int tally_new(uv_loop_t *loop, struct events *events, uint64_t window, struct tally **ret);
-/* Alike: via, protocol, family, address, port, reason and name. */
+/* Alike: via, peer_uid, protocol, family, address, port, reason and name. */
 void tally_add(struct tally *t, const struct session_connection *refused);
 /* Tells what is still counted. Freed once its timer is closed: run the loop after. NULL is allowed. */
 /* Tells what is not told yet and forgets all: what comes next counts anew. */

@@ -31,6 +31,7 @@ struct session_context {
 	uint32_t size;
 	uint32_t net_uid;
 	uint32_t net_gid;
+	uint32_t uid;   /* of the caller */
 	uint32_t flags; /* enum session_context_flags */
 	char id[ISOD_ID_LEN + 1];
 	uint8_t reserved[3];

@@ -29,6 +29,7 @@ enum control_type {
 			  (process in the session), error.message: the path from the granted folder on, which the session
 			  chooses, error.step: its program; limits.pids: so many more were not told before this one, kind
 			  0: and nothing else */
+	CONTROL_PORT,  /* id; value of the host's loopback leads to port kind of the session; before SESSION_STARTED */
 	/* control -> isod */
 	CONTROL_PEER_DONE, /* connection: isod may forget it */
 	CONTROL_START, /* connection, id, uid, flags; descriptors: plan, egress, then stdin, stdout, stderr unless PTY,

@@ -18,6 +18,8 @@
 #define MOUNT_WIRE_MIN (4 + 4 + 4 + 8 + 2 * STRING_WIRE_MIN)
 /* effect, flags, group, pattern */
 #define RULE_WIRE_MIN (4 + 4 + 4 + STRING_WIRE_MIN)
+/* two ports */
+#define PORT_WIRE_MIN (2 + 2)
 #define MODE_ALL 01777u
 #define UMASK_ALL 0777u
 #define FLAGS_ALL                                                                                                      \
@@ -83,10 +85,17 @@ static int append_rule(struct buffer *b, const struct path_rule *rule)
 	return r == 0 ? append_string(b, rule->pattern) : r;
 }
 
+static int append_port(struct buffer *b, const struct plan_port *port)
+{
+	int r = buffer_append_u16(b, port->host);
+
+	return r == 0 ? buffer_append_u16(b, port->inside) : r;
+}
+
 static int append_head(struct buffer *b, const struct plan *plan)
 {
-	const uint32_t numbers[] = { PLAN_MAGIC,   PLAN_VERSION, plan->uid,      plan->flags,  plan->umask,
-				     plan->n_argv, plan->n_envp, plan->n_mounts, plan->n_rules };
+	const uint32_t numbers[] = { PLAN_MAGIC,   PLAN_VERSION, plan->uid,      plan->flags,   plan->umask,
+				     plan->n_argv, plan->n_envp, plan->n_mounts, plan->n_rules, plan->n_ports };
 	int r = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(numbers) && r == 0; i++)
@@ -117,6 +126,8 @@ int plan_encode(const struct plan *plan, struct buffer *ret)
 		r = append_mount(ret, &plan->mounts[i]);
 	for (uint32_t i = 0; i < plan->n_rules && r == 0; i++)
 		r = append_rule(ret, &plan->rules[i]);
+	for (uint32_t i = 0; i < plan->n_ports && r == 0; i++)
+		r = append_port(ret, &plan->ports[i]);
 	if (r == 0 && ret->len - start > LIMIT_PLAN)
 		r = -EMSGSIZE;
 	if (r < 0)
@@ -159,7 +170,8 @@ static int decode_head(struct cursor *c, struct plan *p, struct error *e)
 		return bad(e, "it has another version");
 	if (cursor_u32(c, &p->uid) < 0 || cursor_u32(c, &p->flags) < 0 || cursor_u32(c, &p->umask) < 0 ||
 	    cursor_u32(c, &p->n_argv) < 0 || cursor_u32(c, &p->n_envp) < 0 || cursor_u32(c, &p->n_mounts) < 0 ||
-	    cursor_u32(c, &p->n_rules) < 0 || cursor_u16(c, &p->rows) < 0 || cursor_u16(c, &p->columns) < 0)
+	    cursor_u32(c, &p->n_rules) < 0 || cursor_u32(c, &p->n_ports) < 0 || cursor_u16(c, &p->rows) < 0 ||
+	    cursor_u16(c, &p->columns) < 0)
 		return bad(e, "its head is cut");
 	if (p->flags & ~(uint32_t)FLAGS_ALL)
 		return bad(e, "unknown flags %#x", p->flags);
@@ -171,6 +183,8 @@ static int decode_head(struct cursor *c, struct plan *p, struct error *e)
 		return bad(e, "%u mounts", p->n_mounts);
 	if (p->n_rules > LIMIT_PLAN_RULES)
 		return bad(e, "%u rules", p->n_rules);
+	if (p->n_ports > LIMIT_PUBLISHED_PORTS)
+		return bad(e, "%u ports", p->n_ports);
 	if (cursor_string(c, ISOD_ID_LEN + 1, &p->id) < 0 || !id_is_valid(p->id))
 		return bad(e, "the session's id");
 	if (cursor_string(c, HOSTNAME_MAX + 1, &p->hostname) < 0 || !hostname_is_valid(p->hostname))
@@ -180,7 +194,7 @@ static int decode_head(struct cursor *c, struct plan *p, struct error *e)
 	/* So that a short message cannot ask for a large array. */
 	if ((size_t)(c->end - c->at) < ((size_t)p->n_argv + p->n_envp) * STRING_WIRE_MIN + //
 					       (size_t)p->n_mounts * MOUNT_WIRE_MIN +
-					       (size_t)p->n_rules * RULE_WIRE_MIN)
+					       (size_t)p->n_rules * RULE_WIRE_MIN + (size_t)p->n_ports * PORT_WIRE_MIN)
 		return bad(e, "it is shorter than its counts");
 	return 0;
 }
@@ -307,6 +321,19 @@ static int decode_rules(struct cursor *c, uint32_t n, struct path_rule *rules, s
 	return 0;
 }
 
+static int decode_ports(struct cursor *c, uint32_t n, struct plan_port *ports, struct error *e)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		if (cursor_u16(c, &ports[i].host) < 0 || (ports[i].host != 0 && ports[i].host < PLAN_PORT_MIN) ||
+		    cursor_u16(c, &ports[i].inside) < 0 || ports[i].inside == 0)
+			return bad(e, "port %u", i);
+		for (uint32_t k = 0; k < i; k++)
+			if (ports[i].host != 0 && ports[k].host == ports[i].host)
+				return bad(e, "port %u is there twice", i);
+	}
+	return 0;
+}
+
 int plan_decode(const void *data, size_t len, struct plan *ret, void **ret_block, struct error *e)
 {
 	struct cursor c = { .at = data, .end = (const uint8_t *)data + len };
@@ -314,6 +341,7 @@ int plan_decode(const void *data, size_t len, struct plan *ret, void **ret_block
 	_cleanup_free_ void *block = NULL;
 	struct plan_mount *mounts;
 	struct path_rule *rules;
+	struct plan_port *ports;
 	const char **argv, **envp;
 	int r;
 
@@ -324,13 +352,14 @@ int plan_decode(const void *data, size_t len, struct plan *ret, void **ret_block
 		return r;
 	/* The mounts first: they have the strictest alignment. */
 	block = calloc(1, p.n_mounts * sizeof(*mounts) + p.n_rules * sizeof(*rules) +
-				  ((size_t)p.n_argv + p.n_envp + 2) * sizeof(char *));
+				  ((size_t)p.n_argv + p.n_envp + 2) * sizeof(char *) + p.n_ports * sizeof(*ports));
 	if (!block)
 		return -ENOMEM;
 	mounts = block;
 	rules = (struct path_rule *)(mounts + p.n_mounts);
 	argv = (const char **)(rules + p.n_rules);
 	envp = argv + p.n_argv + 1;
+	ports = (struct plan_port *)(envp + p.n_envp + 1);
 	r = decode_argv(&c, p.n_argv, argv, e);
 	if (r == 0)
 		r = decode_envp(&c, p.n_envp, envp, e);
@@ -338,6 +367,8 @@ int plan_decode(const void *data, size_t len, struct plan *ret, void **ret_block
 		r = decode_mounts(&c, p.n_mounts, mounts, e);
 	if (r == 0)
 		r = decode_rules(&c, p.n_rules, rules, e);
+	if (r == 0)
+		r = decode_ports(&c, p.n_ports, ports, e);
 	if (r < 0)
 		return r;
 	if (c.at != c.end)
@@ -346,6 +377,7 @@ int plan_decode(const void *data, size_t len, struct plan *ret, void **ret_block
 	p.envp = envp;
 	p.mounts = mounts;
 	p.rules = rules;
+	p.ports = ports;
 	*ret = p;
 	*ret_block = take_ptr(block);
 	return 0;

@@ -13,7 +13,7 @@
 #include "view/path_rules.h"
 
 #define PLAN_MAGIC 0x4e4c5049u /* "IPLN" */
-#define PLAN_VERSION 3
+#define PLAN_VERSION 4
 
 enum plan_flags {
 	PLAN_PTY = 1 << 0, /* the session gets a pty of its own as stdio */
@@ -83,6 +83,15 @@ struct plan_mount {
 	const char *target; /* absolute, without . or .. or doubled slashes */
 };
 
+/* A port of the session's loopback that one of the host's loopback leads to. */
+struct plan_port {
+	uint16_t host;   /* PLAN_PORT_MIN or more; 0: any that is free */
+	uint16_t inside; /* 1 or more */
+};
+
+/* Below it a port says that an administrator serves it. */
+#define PLAN_PORT_MIN 1024
+
 struct plan {
 	uint32_t uid;   /* whom it is for; isod compares it with the connection's peer */
 	uint32_t flags; /* enum plan_flags */
@@ -102,6 +111,8 @@ struct plan {
 	/* All rules of the view, expanded: what is searched for at the start and refused later. */
 	const struct path_rule *rules;
 	uint32_t n_rules;
+	const struct plan_port *ports; /* host ports differ, 0 apart */
+	uint32_t n_ports;
 };
 
 /* Appends the wire form. -EMSGSIZE past LIMIT_PLAN. */

@@ -23,12 +23,15 @@ enum launch_report_type {
 	REPORT_PID1 = 1, /* pid */
 	REPORT_FAILED,   /* error */
 	REPORT_LATE,     /* pid: the key under which pid 1 is about to be guarded; isod removes it at the end */
+	REPORT_PORT,     /* host_port of the loopback leads to inside_port; before REPORT_PID1 */
 	REPORT_TYPE_END
 };
 
 struct launch_report {
 	uint32_t type; /* enum launch_report_type */
 	int32_t pid;
+	uint16_t host_port;
+	uint16_t inside_port;
 	struct error error;
 };
 

@@ -45,7 +45,7 @@ enum session_type {
 	SESSION_TYPE_END
 };
 
-enum session_via { VIA_CONNECT = 1, VIA_HTTP, VIA_CAPTURE, VIA_DNS, VIA_PACKET, VIA_SOCKS, VIA_COUNT };
+enum session_via { VIA_CONNECT = 1, VIA_HTTP, VIA_CAPTURE, VIA_DNS, VIA_PACKET, VIA_SOCKS, VIA_PUBLISH, VIA_COUNT };
 
 enum session_once { ONCE_USED = 1, ONCE_OVER /* the connection that had it has ended */ };
 
@@ -85,7 +85,11 @@ struct session_connection {
 	uint16_t port;
 	uint8_t address[16];
 	uint32_t generation; /* of the rules that .rule is an index into; those of the start are 0 */
+<<<<<<< HEAD
 	uint32_t by_proxy;   /* 0 or 1: asked of the upstream proxy, which alone knows the address */
+=======
+	uint32_t peer_uid;   /* VIA_PUBLISH: who connected, UINT32_MAX where it is not known; else 0 */
+>>>>>>> cd70beb (publish: ports of a session on the host's loopback, for its own user and root alone)
 	uint64_t bytes_up;
 	uint64_t bytes_down;
 	uint64_t duration_us;

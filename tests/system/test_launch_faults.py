@@ -37,6 +37,7 @@ FAULTS = {
     'filters': ['mmap:4=7'],
     'cgroups': [f'write:0={descriptor("LAUNCH_FD_CGROUP")}'],
     'limits': ['prlimit64:1=7'],
+    'published ports': ['listen'],
     # no memory; a sanitizer ends where it gets none
     **({} if SANITIZED else {'rules': ['outer/brk@prlimit64:1=7', 'outer/mmap@prlimit64:1=7']}),
     'open sources': ['openat2'],
@@ -95,7 +96,7 @@ FAULTS = {
     'wait for pid 1': ['program/read:0=4'],
     'seccomp filter': ['program/seccomp:0=1'],
 }
-OPTIONS = {'terminal': ['--tty'], 'program session': ['--tty'], 'layers': ['--overlay'],
+OPTIONS = {'published ports': ['--publish', ':8000'], 'terminal': ['--tty'], 'program session': ['--tty'], 'layers': ['--overlay'],
            'links to grants': ['--allow-write', './data'],
            'matches of patterns': ['--allow-read', '/srv/isod-faults*/x']}
 AGENT = os.path.join(pwd.getpwnam(USERS[0]).pw_dir, '.agent-faults')

@@ -286,6 +286,8 @@ static void test_malformed(void **state)
 		{ .type = LINK_EXITED, .kind = EXIT_KIND_CODE, .value = 256 },
 		{ .type = LINK_EXITED, .kind = EXIT_KIND_SIGNAL, .value = 0 },
 		{ .type = LINK_STOPPED, .value = 0 },
+		{ .type = LINK_PORT, .family = AF_INET, .port = 1, .to_port = 1 },
+		{ .type = LINK_SOCKET, .query = 1 }, /* its descriptor is missing, and no error says why */
 	};
 	struct link_message m = { .type = LINK_STARTED };
 

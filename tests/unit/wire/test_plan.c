@@ -34,6 +34,8 @@ static const struct path_rule rules[] = {
 	{ PATH_EXEMPT, PATH_RULE_FLAGS_ALL, PROTECT_GROUP_COUNT - 1, "/" },
 };
 
+static const struct plan_port ports[] = { { 0, 80 }, { 1024, 1 }, { 65535, 65535 }, { 0, 81 } };
+
 static struct plan sample(void)
 {
 	return (struct plan){
@@ -54,6 +56,8 @@ static struct plan sample(void)
 		.n_mounts = ARRAY_SIZE(mounts),
 		.rules = rules,
 		.n_rules = ARRAY_SIZE(rules),
+		.ports = ports,
+		.n_ports = ARRAY_SIZE(ports),
 	};
 }
 
@@ -108,6 +112,8 @@ static void comes_back_as_it_was(void **state)
 		assert_int_equal(out.rules[i].group, rules[i].group);
 		assert_string_equal(out.rules[i].pattern, rules[i].pattern);
 	}
+	assert_int_equal(out.n_ports, ARRAY_SIZE(ports));
+	assert_memory_equal(out.ports, ports, sizeof(ports));
 	free(block);
 }
 
@@ -206,6 +212,31 @@ static void counts_are_bounded_by_the_bytes(void **state)
 	refuse_bytes(b.data, b.len, "32769 rules");
 	memcpy(b.data + 28, (uint8_t[]){ 1, 0x40, 0, 0 }, 4);
 	refuse_bytes(b.data, b.len, "16385 mounts");
+	memcpy(b.data + 28, (uint8_t[]){ 1, 0, 0, 0 }, 4);
+	memcpy(b.data + 32, (uint8_t[]){ 1, 0, 0, 0 }, 4);
+	memcpy(b.data + 36, (uint8_t[]){ LIMIT_PUBLISHED_PORTS + 1, 0, 0, 0 }, 4);
+	refuse_bytes(b.data, b.len, "33 ports");
+}
+
+static void ports_are_checked(void **state)
+{
+	static const struct {
+		struct plan_port ports[2];
+		const char *message;
+	} bad[] = {
+		{ { { 1023, 80 }, { 0, 1 } }, "port 0" },
+		{ { { 1, 80 }, { 0, 1 } }, "port 0" },
+		{ { { 0, 0 }, { 0, 1 } }, "port 0" },
+		{ { { 8080, 80 }, { 8080, 81 } }, "port 1 is there twice" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		struct plan p = sample();
+
+		p.ports = bad[i].ports;
+		p.n_ports = 2;
+		refuse(&p, bad[i].message);
+	}
 }
 
 #define WITH(field, value, message)                                                                                    \
@@ -380,6 +411,7 @@ int main(void)
 		cmocka_unit_test(fields_are_checked),
 		cmocka_unit_test(mounts_are_checked),
 		cmocka_unit_test(rules_are_checked),
+		cmocka_unit_test(ports_are_checked),
 		cmocka_unit_test(one_project_and_one_kept_layer_only),
 		cmocka_unit_test(a_plan_past_the_limit_is_not_encoded),
 		cmocka_unit_test(paths_are_clean_or_not),
