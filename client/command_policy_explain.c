@@ -3,7 +3,9 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/cleanup.h"
 #include "client/call.h"
 #include "client/command.h"
 #include "client/listing.h"
@@ -89,7 +91,8 @@ static const struct json_value *ask_policy(struct call *call, const struct clien
 {
 	struct policy_texts texts = { .count = 0 };
 	const struct json_value *policy = NULL;
-	int r = policy_texts_collect(&texts, files, e);
+	_cleanup_free_ char *cwd = getcwd(NULL, 0);
+	int r = policy_texts_collect(&texts, cwd, files, e);
 
 	if (r == 0) {
 		policy_texts_write(&texts, call_begin(call, "org.isod.PolicyShow", 0));

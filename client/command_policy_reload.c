@@ -6,7 +6,7 @@
 #include "client/call.h"
 #include "client/command.h"
 #include "client/listing.h"
-#include "client/policy_texts.h"
+#include "client/reload.h"
 #include "client/report.h"
 
 struct reload_options {
@@ -40,23 +40,16 @@ static int print(const struct json_value *answer)
 }
 
 /* The exit code. */
-static int reload(const struct client *client, const struct policy_texts *texts, const char *session, bool json)
+static int reload(const struct client *client, const struct reload_options *o, const char *session)
 {
 	_cleanup_call_ struct call call = CALL_INIT;
-	struct json_writer *w = call_begin(&call, "org.isod.PolicyReload", 0);
 	struct error e = ERROR_INIT;
-	int r;
 
-	json_write_member_string(w, "session", session);
-	policy_texts_write(texts, w);
-	r = call_send(&call, client, &e);
-	if (r == 0)
-		r = call_reply(&call, CALL_TIMEOUT_MS, &e);
-	if (r < 0) {
+	if (reload_session(client, session, &o->policy, &call, &e) < 0) {
 		report_error(&e);
 		return 1;
 	}
-	return json ? listing_print_json(call.reply.parameters) : print(call.reply.parameters);
+	return o->json ? listing_print_json(call.reply.parameters) : print(call.reply.parameters);
 }
 
 static bool is_own(const struct json_value *session)
@@ -67,7 +60,7 @@ static bool is_own(const struct json_value *session)
 	       uid->type == JSON_INTEGER && uid->integer == geteuid();
 }
 
-static int reload_all(const struct client *client, const struct policy_texts *texts, bool json)
+static int reload_all(const struct client *client, const struct reload_options *o)
 {
 	_cleanup_call_ struct call call = CALL_INIT;
 	const struct json_value *sessions = NULL;
@@ -88,25 +81,14 @@ static int reload_all(const struct client *client, const struct policy_texts *te
 		const struct json_value *id = json_get(&sessions->array.items[i], "id");
 
 		if (id && id->type == JSON_STRING && is_own(&sessions->array.items[i]))
-			code |= reload(client, texts, id->string.data, json);
+			code |= reload(client, o, id->string.data);
 	}
 	return code;
 }
 
 static int run(const struct client *client, const void *filled, char **operands, int n_operands)
 {
-	const struct reload_options *o = filled;
-	struct policy_texts texts = { .count = 0 };
-	struct error e = ERROR_INIT;
-	int code = 1;
-
-	if (policy_texts_collect(&texts, &o->policy, &e) < 0)
-		report_error(&e);
-	else
-		code = n_operands > 0 ? reload(client, &texts, operands[0], o->json)
-				      : reload_all(client, &texts, o->json);
-	policy_texts_done(&texts);
-	return code;
+	return n_operands > 0 ? reload(client, filled, operands[0]) : reload_all(client, filled);
 }
 
 const struct command command_policy_reload = {

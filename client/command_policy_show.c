@@ -67,8 +67,8 @@ static int ask(struct call *call, const struct client *client, const struct show
 	struct policy_texts texts = { .count = 0 };
 	struct run_directory directory = { 0 };
 	struct error ignored = ERROR_INIT;
-	int r = policy_texts_collect(&texts, &o->policy, e);
 	bool here = run_directory_find(NULL, &directory, &ignored) == 0;
+	int r = policy_texts_collect(&texts, here ? directory.cwd : NULL, &o->policy, e);
 
 	if (r == 0 && here)
 		r = policy_git_add(&texts, directory.cwd, NULL, NULL, NULL, e);

@@ -114,7 +114,7 @@ static int collect(struct request *q, const struct run_options *o, struct error 
 	if (user)
 		run_directory_add_home(user->pw_dir, &q->directory);
 	if (r == 0)
-		r = policy_texts_collect(&q->policies, &o->policy, e);
+		r = policy_texts_collect(&q->policies, q->directory.cwd, &o->policy, e);
 	if (r == 0)
 		r = run_policy_write(o, q->directory.cwd, &q->command_line, e);
 	if (r > 0)

@@ -308,3 +308,30 @@ int policy_host_write(struct json_writer *w, const struct json_value *policy, co
 	json_write_object_end(w);
 	return 0;
 }
+
+int policy_host_check_grant(const struct json_value *policy, const char *text, char ret[EGRESS_RULE_TEXT_MAX],
+			    struct error *e)
+{
+	_cleanup_rules_ struct rules rules = { .sources = NULL };
+	struct egress_target t = { .port = 443 };
+	struct egress_verdict v = { .reason = EGRESS_ALLOWED };
+	struct egress_rule rule;
+	int r = egress_rule_parse(text, false, &rule, e);
+
+	if (r < 0)
+		return r;
+	egress_rule_format(&rule, ret);
+	r = read_rules(policy, "", &rules, e);
+	if (r == 0 && rule.kind != EGRESS_RULE_SUFFIX) {
+		t = (struct egress_target){ .name = rule.name,
+					    .family = rule.family,
+					    .port = rule.port ? rule.port : 443 };
+		memcpy(t.address, rule.address, sizeof(t.address));
+		egress_decide(&rules.egress, &t, &v);
+	}
+	if (r == 0 && v.reason == EGRESS_DENIED)
+		r = error_set(e, ERROR_REFUSED, EACCES, "grant", "isoctl policy explain says which rule it is.",
+			      "A rule of the policy denies %s, and no grant changes that.", ret);
+	egress_rule_done(&rule);
+	return r;
+}

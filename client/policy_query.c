@@ -153,7 +153,7 @@ int policy_query(const struct client *client, const struct option_list *policy, 
 	if (r == 0)
 		r = find_path(typed, directory.cwd, user ? user->pw_dir : NULL, &path, e);
 	if (r == 0)
-		r = policy_texts_collect(&texts, policy, e);
+		r = policy_texts_collect(&texts, directory.cwd, policy, e);
 	if (r == 0)
 		r = policy_git_add(&texts, directory.cwd, NULL, NULL, NULL, e);
 	if (r == 0 && path)

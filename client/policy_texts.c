@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/fd.h"
+#include "client/policy_store.h"
 #include "json/write.h"
 
 int policy_texts_add_text(struct policy_texts *t, enum policy_layer_kind layer, const char *path, const char *text,
@@ -83,16 +84,25 @@ const char *policy_texts_home(void)
 	return user && user->pw_dir ? user->pw_dir : "/";
 }
 
-int policy_texts_collect(struct policy_texts *t, const struct option_list *files, struct error *e)
+/* Only absence is no error: a policy that is there and cannot be read must not be left out in silence. */
+static int add_if_there(struct policy_texts *t, const char *path, struct error *e)
+{
+	struct stat st;
+
+	if (path && (stat(path, &st) == 0 || (errno != ENOENT && errno != ENOTDIR)))
+		return policy_texts_add_file(t, POLICY_USER, path, e);
+	return 0;
+}
+
+int policy_texts_collect(struct policy_texts *t, const char *project, const struct option_list *files, struct error *e)
 {
 	_cleanup_free_ char *user = policy_texts_user_path(policy_texts_home(), getenv("XDG_CONFIG_HOME"));
-	struct stat st;
-	int r = 0;
+	_cleanup_free_ char *own = project ? policy_store_project_path(project) : NULL;
+	int r = add_if_there(t, user, e);
 
-	/* Only absence is no error: a policy that is there and cannot be read must not be left out in silence. */
-	if (user && (stat(user, &st) == 0 || (errno != ENOENT && errno != ENOTDIR)))
-		r = policy_texts_add_file(t, POLICY_USER, user, e);
-	for (size_t i = 0; r == 0 && i < files->count; i++)
+	if (r == 0)
+		r = add_if_there(t, own, e);
+	for (size_t i = 0; r == 0 && files && i < files->count; i++)
 		r = policy_texts_add_file(t, POLICY_FILE, files->items[i], e);
 	return r;
 }

@@ -26,8 +26,9 @@ int policy_texts_add_file(struct policy_texts *t, enum policy_layer_kind layer, 
 /* A text that outlives t. */
 int policy_texts_add_text(struct policy_texts *t, enum policy_layer_kind layer, const char *path, const char *text,
 			  size_t len, struct error *e);
-/* ~/.config/isod/policy.json if there is one, then the files. */
-int policy_texts_collect(struct policy_texts *t, const struct option_list *files, struct error *e);
+/* ~/.config/isod/policy.json if there is one, then what the user has written down for the project (policy_store.h),
+ * then the files. project: its real path; NULL: none. */
+int policy_texts_collect(struct policy_texts *t, const char *project, const struct option_list *files, struct error *e);
 void policy_texts_done(struct policy_texts *t);
 
 /* Where the user's policy lies: XDG_CONFIG_HOME counts only below HOME, so that a variable set by somebody else's

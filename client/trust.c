@@ -5,12 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/fd.h"
+#include "client/own_file.h"
 #include "client/policy_texts.h"
 #include "json/bytes.h"
 #include "json/value.h"
@@ -192,44 +192,6 @@ static int encode(const struct trust *t, struct buffer *out)
 	return json_write_finish(w);
 }
 
-/* A new file in the same folder takes the place of the old one: whoever reads sees one of the two, whole. */
-static int replace(const char *file, const void *data, size_t n)
-{
-	_cleanup_free_ char *draft = NULL;
-	_cleanup_close_ int fd = -1;
-	int r;
-
-	if (asprintf(&draft, "%s.XXXXXX", file) < 0) {
-		draft = NULL;
-		return -ENOMEM;
-	}
-	fd = mkostemp(draft, O_CLOEXEC); /* mode 0600 */
-	if (fd < 0)
-		return -errno;
-	r = fd_write_full(fd, data, n);
-	if (r == 0 && (fsync(fd) < 0 || rename(draft, file) < 0))
-		r = -errno;
-	if (r < 0)
-		(void)unlink(draft);
-	return r;
-}
-
-/* The folders down to the file's, as the user's alone where they are new. */
-static int make_folders(const char *file)
-{
-	_cleanup_free_ char *path = strdup(file);
-
-	if (!path)
-		return -ENOMEM;
-	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-		*slash = '\0';
-		if (mkdir(path, 0700) < 0 && errno != EEXIST)
-			return -errno;
-		*slash = '/';
-	}
-	return 0;
-}
-
 static int cannot_write(const char *file, int r, struct error *e)
 {
 	return error_set(e, ERROR_INVALID, -r, file, "", "The list of trusted repositories cannot be written: %s.",
@@ -268,7 +230,7 @@ static int write_file(const char *file, const struct trust *t, struct error *e)
 	int r = encode(t, &text);
 
 	if (r == 0)
-		r = replace(file, text.data, text.len);
+		r = own_file_replace(file, text.data, text.len, 0600);
 	return r < 0 ? cannot_write(file, r, e) : 0;
 }
 
@@ -276,21 +238,15 @@ static int write_file(const char *file, const struct trust *t, struct error *e)
 static int change(const char *file, const char *path, const struct trust_repository *new, struct error *e)
 {
 	_cleanup_trust_ struct trust t = TRUST_INIT;
-	_cleanup_free_ char *folder = strdup(file);
 	_cleanup_close_ int lock = -1;
 	struct trust_repository *item;
 	int r, n;
 
-	if (!folder)
-		return no_memory(e);
-	*strrchr(folder, '/') = '\0';
-	r = make_folders(file);
+	r = own_file_make_folders(file);
+	if (r == 0)
+		r = lock = own_file_lock(file);
 	if (r < 0)
 		return cannot_write(file, r, e);
-	/* The folder, since the file is replaced. */
-	lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (lock < 0 || flock(lock, LOCK_EX) < 0)
-		return cannot_write(file, -errno, e);
 	r = trust_read(file, &t, e);
 	if (r < 0)
 		return r;

@@ -1,11 +1,26 @@
 """isoctl grant: for one connection, and what show and sessions say of grants."""
 import json
 import os
+import pwd
+import shutil
 import socket
+
+import pexpect
+import pytest
 
 from conftest import USERS, write
 from test_reload import PORT, TUNNEL, session, user_policy  # noqa: F401
 from waiting import wait_for
+
+
+def become(user):
+    entry = pwd.getpwnam(user)
+
+    def change():
+        os.setgroups([])
+        os.setgid(entry.pw_gid)
+        os.setuid(entry.pw_uid)
+    return change
 
 
 def shown(isod, s):
@@ -72,3 +87,70 @@ def test_once_ends_by_itself(isod, user_policy, session, project):
         c.close()
     assert [e['rule'] for e in s.events('grant.expired')] == [f'ok.example:{PORT}']
     assert not shown(isod, s)
+
+
+@pytest.fixture
+def projects():
+    """Files of the first user's projects are removed afterwards."""
+    path = os.path.expanduser(f'~{USERS[0]}/.config/isod/projects')
+    shutil.rmtree(path, ignore_errors=True)
+    yield path
+    shutil.rmtree(path, ignore_errors=True)
+
+
+def test_for_the_project(isod, web, user_policy, session, projects, project):
+    """Written to a file of the user's outside the project; holds in this session and in those of the same folder."""
+    user_policy()
+    s = session()
+    r = isod.ctl('grant', '--project', s.id, 'ok.example')
+    assert r.rc == 1 and '--yes' in r.errors and not os.path.exists(projects), r
+    r = isod.ctl('grant', '--project', '--yes', s.id, 'OK.example')
+    assert r.rc == 0 and '+ ok.example' in r.errors, r
+    (name,) = os.listdir(projects)
+    stat = os.stat(os.path.join(projects, name))
+    assert name.startswith('proj-') and stat.st_mode & 0o777 == 0o600 and stat.st_uid == pwd.getpwnam(USERS[0]).pw_uid
+    assert s.curl('http://ok.example/hello') == '200'
+    last = s.events('connection')[-1]
+    assert last['from'] == 'user' and last['file'].endswith(name), last
+    curl = 'curl -sS -o /dev/null -w "%{http_code}" http://ok.example/hello'
+    assert isod.sh(curl).out == b'200'
+    assert isod.sh(curl, cwd=project).out == b'403'
+    assert 'ok.example' in isod.ctl('policy', 'show').text
+    # What is inside the session cannot write there, not even where the folder is granted.
+    r = isod.sh('echo x >>~/.config/isod/projects/*.json; echo $?',
+                options=['--allow-write', f'{os.path.dirname(os.path.dirname(projects))}'])
+    assert r.out.strip() != b'0', r
+    assert isod.ctl('grant', '--project', '--yes', s.id, 'ok.example').rc == 0
+    os.unlink(os.path.join(projects, name))
+    s.reload()
+    assert s.curl('http://ok.example/hello') == '403'
+
+
+def test_always(isod, web, user_policy, session, projects):
+    """In the user's own policy, whose other lines stay; reviewed on the terminal."""
+    path = os.path.expanduser(f'~{USERS[0]}/.config/isod/policy.json')
+    user_policy()
+    text = '// mine\n{ "sandbox": { "network": {\n  "deniedDomains": ["evil.example"] // why\n} } }\n'
+    write(path, text, mode=0o640, owner=pwd.getpwnam(USERS[0]))
+    s = session()
+    for answer, code in (('n', 1), ('y', 0)):
+        child = pexpect.spawn(isod.client, ['grant', '--always', s.id, 'ok.example:80'], env=isod.environment(USERS[0]),
+                              preexec_fn=become(USERS[0]), timeout=60)
+        child.expect_exact('+ ok.example:80')
+        child.expect_exact('[y/N]')
+        child.sendline(answer)
+        child.expect(pexpect.EOF)
+        child.close()
+        assert child.exitstatus == code, child.before
+    with open(path, encoding='utf-8') as f:
+        assert f.read() == text.replace('{\n  "den', '{\n  "allowedDomains": ["ok.example:80"],\n  "den')
+    assert os.stat(path).st_mode & 0o777 == 0o640
+    assert s.curl('http://ok.example/hello') == '200'
+    for arguments, said in ((['--yes', s.id, 'evil.example'], 'denies'), (['--for', '1h', s.id, 'two.example'], '--for')):
+        r = isod.ctl('grant', '--always', *arguments)
+        assert r.rc != 0 and said in r.errors, r
+    r = isod.ctl('grant', '--always', '--yes', s.id, 'two.example', user='root')
+    assert r.rc == 1 and 'another user' in r.errors, r
+    write(path, '{ "mistake": 1 }', owner=pwd.getpwnam(USERS[0]))
+    r = isod.ctl('grant', '--always', '--yes', s.id, 'two.example')
+    assert r.rc == 1 and 'mistake' in r.errors, r
