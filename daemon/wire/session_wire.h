@@ -85,11 +85,9 @@ struct session_connection {
 	uint16_t port;
 	uint8_t address[16];
 	uint32_t generation; /* of the rules that .rule is an index into; those of the start are 0 */
-<<<<<<< HEAD
 	uint32_t by_proxy;   /* 0 or 1: asked of the upstream proxy, which alone knows the address */
-=======
 	uint32_t peer_uid;   /* VIA_PUBLISH: who connected, UINT32_MAX where it is not known; else 0 */
->>>>>>> cd70beb (publish: ports of a session on the host's loopback, for its own user and root alone)
+	uint32_t reserved;
 	uint64_t bytes_up;
 	uint64_t bytes_down;
 	uint64_t duration_us;
