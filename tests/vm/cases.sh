@@ -318,6 +318,40 @@ judge 'late files not required: move a key' 0 "$(later '' 'move late.pem x')"
 judge 'the guard required: create' 13 "$(later '--policy ../require.json' 'create .envrc')"
 say 'the guard required'
 
+# ---- folders without case: the kernel's guard is not used, pid 1 answers opens (EPERM, 3) ----
+caseless_wanted='read .env 3
+read .ENV 3
+read .eNv 3
+reopen .env 3
+read .ENV.LOCAL 3
+read .ssh/K 3
+read .ſſh/k 3
+read ID_RSA 13
+move .Env x 0
+read x 3
+read plain 0
+create .ENVRC 0'
+caseless_wanted=$(echo -e "$caseless_wanted")
+caseless() { # FOLDER: what becomes of the tries in it
+	cp /opt/isod/roundabout $1/
+	sed 's/ [0-9]*$//' <<<"$caseless_wanted" >$1/tries
+	as_dev "cd $1 && echo s >Id_Rsa; (until [ -e waiting ] || [ -e over ]; do sleep 0.2; done; echo s >.ENV; echo s >.env.Local; mkdir .SSH
+		echo s >.SSH/k; echo p >Plain; touch go) & /opt/isod/isoctl run -- bash -c 'touch waiting; until [ -e go ]; do sleep 0.1; done
+		while read -r way path other; do ./roundabout \$way \$path \$other; echo \"\$way \$path \$?\"; done <tries' 2>/tmp/caseless.err; touch over"
+}
+prepare
+mkdir /home/dev/ext4 /home/dev/fat
+mount -o loop /opt/isod/casefold /home/dev/ext4 && mkdir /home/dev/ext4/p && chattr +F /home/dev/ext4/p && chown 1000:1000 /home/dev/ext4/p
+# With the character set utf8 its names would have case.
+mount -t vfat -o loop,uid=1000,iocharset=iso8859-1 /opt/isod/fat /home/dev/fat
+for o in ext4/p fat; do
+	got=$(caseless /home/dev/$o)
+	compare "$got" "$(sed 's/^\([^ ]* [^ ]*\) .* /\1 /' <<<"$caseless_wanted")"
+	judge "$o: it is said" yes "$(grep -q "In /home/dev/$o names have no case" /tmp/caseless.err && echo yes)"
+done
+umount /home/dev/ext4 /home/dev/fat
+say 'folders without case tried'
+
 # ---- more sessions than the guard has room for: pid 1 answers opens, as where there is no guard ----
 judge 'the map is filled' yes "$([ "$(/opt/isod/fill_sessions)" -ge 255 ] && echo yes)"
 judge 'without room: read' 3 "$(later '' 'read .env')"

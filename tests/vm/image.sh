@@ -15,7 +15,7 @@ version=$(ls "$out/kernel/lib/modules")
 cp "$out"/kernel/boot/vmlinuz-* "$out/vmlinuz" 2>/dev/null || cp "$out/kernel/lib/modules/$version/vmlinuz" "$out/vmlinuz"
 depmod -b "$out/kernel" "$version"
 : >"$tree/modules"
-for m in virtio_pci virtio_rng overlay nf_tables nft_redir nft_reject_inet nft_ct nft_log nft_limit nft_chain_nat nfnetlink_log; do
+for m in virtio_pci virtio_rng overlay loop ext4 vfat nls_cp437 nls_ascii nls_utf8 nls_iso8859_1 nf_tables nft_redir nft_reject_inet nft_ct nft_log nft_limit nft_chain_nat nfnetlink_log; do
 	modprobe -d "$out/kernel" -S "$version" --show-depends "$m" 2>/dev/null | awk '$1 == "insmod" { print $2 }'
 done | awk '!seen[$0]++' | while read -r file; do
 	plain=${file%.xz}
@@ -33,8 +33,8 @@ add() { # FILE...: with the libraries that it needs, each at its own path
 		done
 	done
 }
-for c in basename bash cat chmod chown cp cut date dd dirname env expr find git grep head id ln ls mkdir mkfifo mknod mktemp mount mv rm \
-	rmdir sed seq setpriv sh sleep sort stat tail tar test timeout touch tr true uname unshare wc; do
+for c in basename bash cat chattr chmod chown cp cut date dd dirname env expr find git grep head id ln ls mkdir mkfifo mknod mktemp mount mv rm \
+	rmdir sed seq setpriv sh sleep sort stat tail tar test timeout touch tr true umount uname unshare wc; do
 	path=$(type -P "$c")
 	add "$path"
 	[ -e "$tree/bin/$c" ] || ln -s "$path" "$tree/bin/$c"
@@ -50,6 +50,10 @@ for p in isod isod-control isod-launch isod-session isod-late isoctl tests/vm/ro
 		[ -e "$tree$lib" ] || install -D "$(realpath "$lib")" "$tree$lib"
 	done
 done
+# File systems with folders whose names have no case.
+truncate -s 16M "$tree/opt/isod/casefold" "$tree/opt/isod/fat"
+mkfs.ext4 -q -O casefold "$tree/opt/isod/casefold"
+mkfs.vfat "$tree/opt/isod/fat" >/dev/null
 install -m 755 "$top/tests/vm/init" "$tree/init"
 install -m 755 "$top/tests/vm/cases.sh" "$tree/opt/isod/cases.sh"
 printf 'root:x:0:0::/root:/bin/bash\nisod:x:101:101::/:/bin/false\nisod-net:x:102:102::/:/bin/false\ndev:x:1000:1000::/home/dev:/bin/bash\n' >"$tree/etc/passwd"

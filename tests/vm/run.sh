@@ -4,7 +4,8 @@
 #
 #   tests/vm/run.sh BUILD [KERNEL.deb...]
 #
-# Without a package the distribution's cloud kernel is fetched by apt. Needs qemu-system-x86, busybox-static, cpio, kmod.
+# Without a package the distribution's cloud kernel is fetched by apt. Needs qemu-system-x86, busybox-static, cpio, kmod,
+# e2fsprogs, dosfstools.
 set -euo pipefail
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd -P)
 build=$(cd "${1:?usage: run.sh BUILD [KERNEL.deb...]}" && pwd -P)
