@@ -77,7 +77,6 @@ static struct {
 	uv_async_t wake;
 	pthread_t thread;
 	struct gateway *gateway;
-	const struct egress_proxy *proxy;
 	struct egress_rules rules;
 	pthread_mutex_t lock;
 	struct session_connection events[EVENTS];
@@ -95,6 +94,8 @@ static struct {
 	uint16_t target_port;
 	unsigned targets_read; /* since the last rig_captured() */
 } rig = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+const struct egress_proxy *rig_upstream;
 
 /* What the rest of isod-session would do */
 
@@ -201,11 +202,6 @@ bool rig_namespace(void)
 	return true;
 }
 
-void rig_use_proxy(const struct egress_proxy *proxy)
-{
-	rig.proxy = proxy;
-}
-
 void rig_start(void)
 {
 	struct gateway_listeners l = { .proxy_v4 = rig_listen("127.0.0.1", PROXY_PORT),
@@ -228,8 +224,8 @@ void rig_start(void)
 	uv_async_init(&rig.loop, &rig.wake, on_wake);
 	assert_int_equal(gateway_open(&rig.loop, &rig.rules, NULL, NULL, NULL, &l, &rig.gateway), 0);
 	gateway_introduce(rig.gateway, RIG_SESSION, "isoctl run");
-	if (rig.proxy)
-		gateway_use_proxy(rig.gateway, rig.proxy, RIG_PROXY_AUTH);
+	if (rig_upstream)
+		gateway_use_proxy(rig.gateway, rig_upstream, RIG_PROXY_AUTH);
 	rig.gateway->original_target = given_target;
 	assert_int_equal(pthread_create(&rig.thread, NULL, run, NULL), 0);
 }

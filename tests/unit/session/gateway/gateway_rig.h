@@ -31,9 +31,9 @@ bool rig_namespace(void);
  * next number); far.example on 22 and 8443; deny.example is denied. All
  * pinned but inner.example and far.example. */
 void rig_start(void);
-/* Before rig_start(): this one leads out, with RIG_PROXY_AUTH. */
+/* Set before rig_start(): this proxy leads out, with that login. */
 #define RIG_PROXY_AUTH "Basic bWU6c2VjcmV0"
-void rig_use_proxy(const struct egress_proxy *proxy);
+extern const struct egress_proxy *rig_upstream;
 void rig_stop(void);
 void rig_owner_mode(enum rig_owner mode);
 /* While nothing is under way. unlisted: enum egress_unlisted. */

@@ -201,7 +201,7 @@ static int setup(void **state)
 
 	proxy = rig_listen("127.0.0.88", 3128);
 	ok80 = rig_listen("127.0.0.2", 80);
-	rig_use_proxy(&way);
+	rig_upstream = &way;
 	rig_start();
 	return 0;
 }
