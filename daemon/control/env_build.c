@@ -125,6 +125,8 @@ static int add_view(const struct env_input *in, struct draft *d, struct string_l
 		{ "HTTPS_PROXY", PROXY_URL },
 		{ "http_proxy", PROXY_URL },
 		{ "https_proxy", PROXY_URL },
+		/* Yarn since 2 reads no other, and tries for eight seconds where it is told a name has no address. */
+		{ "YARN_HTTPS_PROXY", PROXY_URL },
 		{ "NO_PROXY", "localhost,127.0.0.1,::1" },
 		{ "no_proxy", "localhost,127.0.0.1,::1" },
 		{ "SSH_AUTH_SOCK", PLAN_SSH_SOCKET },
@@ -136,7 +138,7 @@ static int add_view(const struct env_input *in, struct draft *d, struct string_l
 		put(d, fixed[i].name, fixed[i].value, FROM_VIEW);
 	return 0;
 }
-#define VIEW_VARIABLES 14
+#define VIEW_VARIABLES 15
 
 static int compare(const void *a, const void *b)
 {

@@ -45,10 +45,9 @@ server.bindAsync("127.0.0.77:50051", grpc.ServerCredentials.createSsl(null, keys
 TOOLS = {
     'pnpm': Tool(NPM[0] + 'node {npm}/pnpm/bin/pnpm.cjs add --registry https://{host}' + NPM[1] + NPM[2], '252',
                  'GET https://evil.example/isod-test-package: ' + REFUSED + ' - 403', 'connect', 'npm.example', tries=2),
-    'yarn-4': Tool(YARN4[0] + 'export YARN_HTTP_RETRY=0; ' + YARN4[1], '252', 'getaddrinfo ENOTFOUND evil.example', 'capture',
-                   'npm.example'),
-    'yarn-4-proxy': Tool(YARN4[0] + 'export YARN_HTTPS_PROXY=$https_proxy; ' + YARN4[1], '252', 'Bad response: 403', 'connect',
-                         'npm.example'),
+    'yarn-4': Tool(YARN4[0] + YARN4[1], '252', 'RequestError: Bad response: 403', 'connect', 'npm.example'),
+    'yarn-4-captured': Tool(YARN4[0] + 'unset YARN_HTTPS_PROXY; export YARN_HTTP_RETRY=0; ' + YARN4[1], '252',
+                            'getaddrinfo ENOTFOUND evil.example', 'capture', 'npm.example'),
     'grpc': Tool(GRPC.format(before=''), 'said echo',
                  'Failed to connect to evil.example:50051 through proxy 127.0.0.1:61080 with status 403', 'connect', port=50051),
     'grpc-captured': Tool(GRPC.format(before='unset http_proxy https_proxy HTTP_PROXY HTTPS_PROXY;'), 'said echo',
