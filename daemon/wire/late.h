@@ -36,7 +36,7 @@ enum late_kind {
 	LATE_REFUSED,       /* a secret file was opened inside: refused */
 	LATE_PLANTED,       /* made inside: a protected path, which runs or steers something on the host later */
 	LATE_RUNS,          /* made inside: not protected, but usually run on the host */
-	LATE_MOVED,         /* a secret file was given another name inside, under which it may have been read */
+	LATE_MOVED,         /* a secret file was given another name inside */
 	LATE_UNPROTECTED,   /* made or replaced on the host: a protected path that this session does not lock */
 	LATE_MORE,          /* count others that were not told one by one */
 	LATE_LOST,          /* the kernel dropped events: what was made may be incomplete */
