@@ -35,7 +35,7 @@ static void set_built_in(struct policy *p)
 	p->overlay_project.origin = p->degraded.origin = origin;
 	p->late_required.origin = p->plants_required.origin = origin;
 	p->ssh_enabled = (struct policy_switch){ .on = true, .origin = origin };
-	p->ssh_git.origin = origin;
+	p->ssh_git.origin = p->ssh_hostbound.origin = origin;
 	p->gpg_enabled = (struct policy_switch){ .on = true, .origin = origin };
 	p->toolchains = p->caches = (struct policy_switch){ .on = true, .origin = origin };
 }

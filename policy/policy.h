@@ -99,9 +99,10 @@ struct policy {
 	struct policy_list ssh_hosts;      /* "name" or "name:port" */
 	struct policy_pair *ssh_host_keys; /* a host of ssh_hosts, "ssh-ed25519 AAAA..." */
 	size_t n_ssh_host_keys;
-	struct policy_switch ssh_git;     /* signatures of commits and tags */
-	struct policy_switch gpg_enabled; /* false: nothing of the user's gpg-agent is lent, whatever else is said */
-	struct policy_list gpg_keys;      /* keygrips, in upper case */
+	struct policy_switch ssh_git;       /* signatures of commits and tags */
+	struct policy_switch ssh_hostbound; /* logins must name the host in what is signed */
+	struct policy_switch gpg_enabled;   /* false: nothing of the user's gpg-agent is lent, whatever else is said */
+	struct policy_list gpg_keys;        /* keygrips, in upper case */
 	struct policy_list environment_pass;
 	struct policy_pair *environment_set;
 	size_t n_environment_set;
@@ -149,8 +150,9 @@ bool policy_lends_gpg(const struct policy *p);
  * How layers merge: lists append (deny beats allow whatever the order); a limit is the smallest that any layer sets,
  * and the built-in one where none does; a switch is what the last layer says, but where the administrator has chosen
  * the stricter value it stands (nesting, toolchains, caches, those of sshAgent and gpgAgent: false; protect,
- * overlayProject: true); lateFiles and latePlants "require" of any layer stands; of two values for one variable the
- * later layer's counts; where the administrator names keys of a host, those of other layers do not count for it.
+ * overlayProject, hostbound: true); lateFiles and latePlants "require" of any layer stands; of two values for one
+ * variable the later layer's counts; where the administrator names keys of a host, those of other layers do not count
+ * for it.
  */
 
 struct json_writer;

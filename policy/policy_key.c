@@ -52,6 +52,7 @@ static const struct policy_key keys[] = {
 	{ "sandbox.sshAgent.enabled", policy_read_grant_switch, AT(ssh_enabled) },
 	{ "sandbox.sshAgent.gitSignatures", policy_read_grant_switch, AT(ssh_git) },
 	{ "sandbox.sshAgent.hostKeys", policy_read_ssh_host_keys, 0 },
+	{ "sandbox.sshAgent.hostbound", policy_read_guard_switch, AT(ssh_hostbound) },
 	{ "sandbox.sshAgent.hosts", policy_read_ssh_hosts, AT(ssh_hosts) },
 	{ "sandbox.sshAgent.keys", policy_read_ssh_keys, AT(ssh_keys) },
 };

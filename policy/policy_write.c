@@ -148,6 +148,7 @@ static void write_ssh(const struct output *o, const struct policy *p)
 	write_list(o, "hosts", &p->ssh_hosts);
 	write_pairs(o, "hostKeys", p->ssh_host_keys, p->n_ssh_host_keys);
 	write_switch(o, "gitSignatures", &p->ssh_git);
+	write_switch(o, "hostbound", &p->ssh_hostbound);
 	json_write_object_end(o->writer);
 }
 

@@ -7,8 +7,10 @@
 #include "base/cleanup.h"
 #include "base/limits.h"
 
-#define MAGIC 0x31485353u /* "SSH1" */
-#define KEY_NAME_MAX 512  /* with its NUL */
+#define MAGIC 0x32485353u /* "SSH2" */
+#define GIT 1u
+#define HOSTBOUND 2u
+#define KEY_NAME_MAX 512 /* with its NUL */
 
 int ssh_rules_encode(const struct ssh_rules *rules, struct buffer *ret)
 {
@@ -17,7 +19,7 @@ int ssh_rules_encode(const struct ssh_rules *rules, struct buffer *ret)
 	if (rules->n_keys > LIMIT_SSH_KEYS || rules->n_host_keys > LIMIT_SSH_HOST_KEYS)
 		return -EMSGSIZE;
 	if (r == 0)
-		r = buffer_append_u8(ret, rules->git_signatures);
+		r = buffer_append_u8(ret, (rules->git_signatures ? GIT : 0) | (rules->hostbound ? HOSTBOUND : 0));
 	if (r == 0)
 		r = buffer_append_u32(ret, rules->n_keys);
 	if (r == 0)
@@ -37,13 +39,14 @@ int ssh_rules_encode(const struct ssh_rules *rules, struct buffer *ret)
 static int decode_head(struct cursor *c, struct ssh_rules *ret)
 {
 	uint32_t magic;
-	uint8_t git;
+	uint8_t flags;
 
-	if (cursor_u32(c, &magic) < 0 || magic != MAGIC || cursor_u8(c, &git) < 0 || git > 1 ||
+	if (cursor_u32(c, &magic) < 0 || magic != MAGIC || cursor_u8(c, &flags) < 0 || flags & ~(GIT | HOSTBOUND) ||
 	    cursor_u32(c, &ret->n_keys) < 0 || ret->n_keys > LIMIT_SSH_KEYS || cursor_u32(c, &ret->n_host_keys) < 0 ||
 	    ret->n_host_keys > LIMIT_SSH_HOST_KEYS)
 		return -EBADMSG;
-	ret->git_signatures = git;
+	ret->git_signatures = flags & GIT;
+	ret->hostbound = flags & HOSTBOUND;
 	return 0;
 }
 

@@ -10,6 +10,7 @@ struct ssh_host_key {
 
 struct ssh_rules {
 	bool git_signatures;
+	bool hostbound;          /* logins must name the host in what is signed */
 	const char *const *keys; /* "SHA256:..." or the comment of a key */
 	uint32_t n_keys;
 	const struct ssh_host_key *host_keys;

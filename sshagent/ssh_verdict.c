@@ -20,6 +20,8 @@ static const char *const names[] = {
 	[SSH_BOUND_ALREADY] = "bound-already",
 	[SSH_NAMESPACE] = "namespace",
 	[SSH_NOT_RECOGNISED] = "not-recognised",
+	[SSH_NOT_HOSTBOUND] = "not-hostbound",
+	[SSH_WEAK_HASH] = "weak-hash",
 	[SSH_AGENT_FAILED] = "agent-failed",
 };
 _Static_assert(ARRAY_SIZE(names) == SSH_REASON_COUNT, "one name a reason");
@@ -79,8 +81,8 @@ enum ssh_reason ssh_verdict_bind(const struct ssh_rules *rules, struct ssh_bound
 	return SSH_ALLOWED;
 }
 
-static enum ssh_reason judge_login(const struct ssh_bound *bound, const struct ssh_request *q,
-				   const struct ssh_signed *s)
+static enum ssh_reason judge_login(const struct ssh_rules *rules, const struct ssh_bound *bound,
+				   const struct ssh_request *q, const struct ssh_signed *s)
 {
 	if (bound->state == SSH_BOUND_ELSEWHERE)
 		return SSH_HOST_NOT_NAMED;
@@ -88,7 +90,19 @@ static enum ssh_reason judge_login(const struct ssh_bound *bound, const struct s
 		return SSH_NOT_BOUND;
 	if (s->host_key.len > 0 && !ssh_span_equals(bound->host_key, s->host_key))
 		return SSH_NOT_BOUND;
+	if (rules->hostbound && s->host_key.len == 0)
+		return SSH_NOT_HOSTBOUND;
 	return ssh_span_equals(q->key, s->key) ? SSH_ALLOWED : SSH_NOT_RECOGNISED;
+}
+
+/* An agent signs with SHA-1 where neither flag asks for SHA-2. */
+static bool is_weak(const struct ssh_request *q)
+{
+	struct ssh_reader r = ssh_reader_of(q->key);
+	struct ssh_span type;
+
+	return (q->flags & FLAGS_KNOWN) == 0 && ssh_read_string(&r, &type) &&
+	       (ssh_span_is(type, "ssh-rsa") || ssh_span_is(type, "ssh-rsa-cert-v01@openssh.com"));
 }
 
 static void set_target(char target[SSH_TARGET_MAX], struct ssh_span name)
@@ -109,7 +123,7 @@ enum ssh_reason ssh_verdict_sign(const struct ssh_rules *rules, const struct ssh
 	ssh_signed_parse(request->data, &s);
 	target[0] = '\0';
 	if (s.kind == SSH_SIGNED_LOGIN) {
-		reason = judge_login(bound, request, &s);
+		reason = judge_login(rules, bound, request, &s);
 		if (bound->host)
 			snprintf(target, SSH_TARGET_MAX, "%s", bound->host);
 	} else if (s.kind == SSH_SIGNED_SIGNATURE) {
@@ -120,5 +134,7 @@ enum ssh_reason ssh_verdict_sign(const struct ssh_rules *rules, const struct ssh
 		return SSH_FORWARDED;
 	if (!named)
 		return SSH_KEY_NOT_NAMED;
-	return request->flags & ~FLAGS_KNOWN ? SSH_NOT_RECOGNISED : reason;
+	if (request->flags & ~FLAGS_KNOWN)
+		return SSH_NOT_RECOGNISED;
+	return reason == SSH_ALLOWED && is_weak(request) ? SSH_WEAK_HASH : reason;
 }

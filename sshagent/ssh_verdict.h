@@ -20,6 +20,8 @@ enum ssh_reason {
 	SSH_BOUND_ALREADY,
 	SSH_NAMESPACE,      /* a signature for something else than git, or git is not allowed */
 	SSH_NOT_RECOGNISED, /* neither a login nor a signature file: arbitrary bytes */
+	SSH_NOT_HOSTBOUND,  /* a login whose bytes do not name the host, where the policy wants them to */
+	SSH_WEAK_HASH,      /* an RSA key with SHA-1 */
 	SSH_AGENT_FAILED,   /* the user's own agent refused or is gone */
 	SSH_REASON_COUNT
 };

@@ -63,7 +63,10 @@ int ssh_plan_seal(const struct policy *policy, struct string_list *notes, struct
 	_cleanup_free_ struct ssh_host_key *keys = calloc(policy->n_ssh_host_keys + 1, sizeof(*keys));
 	_cleanup_free_ uint8_t *bytes = malloc((policy->n_ssh_host_keys + 1) * LIMIT_SSH_KEY);
 	_cleanup_free_ const char **names = calloc(policy->ssh_keys.count + 1, sizeof(*names));
-	struct ssh_rules rules = { .git_signatures = policy->ssh_git.on, .keys = names, .host_keys = keys };
+	struct ssh_rules rules = { .git_signatures = policy->ssh_git.on,
+				   .hostbound = policy->ssh_hostbound.on,
+				   .keys = names,
+				   .host_keys = keys };
 	int r;
 
 	if (!keys || !bytes || !names || add_hosts(policy, keys, bytes, &rules.n_host_keys, notes) < 0)

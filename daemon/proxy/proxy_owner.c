@@ -40,7 +40,7 @@ static unsigned match(struct link *l, uint64_t inode, uint32_t pid, int process_
 	for (uint32_t i = 0; i < l->n_searches; i++) {
 		struct proxy_search *search = &l->searches[i];
 
-		if (search->inode != inode || search->pid)
+		if (search->inode != inode || inode == 0 || search->pid)
 			continue;
 		search->pid = pid;
 		read_program(process_fd, search->program);
@@ -114,11 +114,15 @@ static uint32_t *list_processes(DIR *proc, size_t *ret_n)
 static void look(uv_work_t *work)
 {
 	struct link *l = work->data;
-	DIR *proc = opendir("/proc");
 	_cleanup_free_ uint32_t *pids = NULL;
-	unsigned left = l->n_searches;
+	unsigned left = 0;
 	size_t n = 0;
+	DIR *proc;
 
+	/* A socket that has none is gone, and nobody's. */
+	for (uint32_t i = 0; i < l->n_searches; i++)
+		left += l->searches[i].inode != 0;
+	proc = left > 0 ? opendir("/proc") : NULL;
 	if (!proc)
 		return;
 	pids = list_processes(proc, &n);

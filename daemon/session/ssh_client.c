@@ -14,12 +14,14 @@ _Static_assert(SSH_FINGERPRINT_SIZE == SESSION_FINGERPRINT_MAX, "one form of fin
 
 static void on_poll(uv_poll_t *poll, int status, int events);
 
+/* UV_DISCONNECT would come for a program that has only finished writing. Where nothing is read or written, the hang-up
+ * alone is waited for, which comes with any event; out-of-band bytes are no part of the protocol. */
 static void watch(struct ssh_client *c)
 {
 	static const int events[] = {
-		[SSH_CLIENT_NEW] = UV_DISCONNECT,
+		[SSH_CLIENT_NEW] = UV_PRIORITIZED,
 		[SSH_CLIENT_READING] = UV_READABLE,
-		[SSH_CLIENT_WAITING] = UV_DISCONNECT,
+		[SSH_CLIENT_WAITING] = UV_PRIORITIZED,
 		[SSH_CLIENT_WRITING] = UV_WRITABLE,
 	};
 
@@ -202,7 +204,7 @@ static void on_poll(uv_poll_t *poll, int status, int events)
 {
 	struct ssh_client *c = poll->data;
 
-	if (status < 0 || events & UV_DISCONNECT)
+	if (status < 0 || events & UV_PRIORITIZED)
 		ssh_client_close(c);
 	else
 		go_on(c);

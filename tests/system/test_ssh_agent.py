@@ -310,6 +310,31 @@ assert ask(b"\\x0d" + s(key) + s(login(b"S" * 32)) + b"\\0" * 4, c) == b"\\x05"
     assert [e['reason'] for e in asked(isod) if e['request'] != 'list'] == ['bad-proof', 'not-bound'], asked(isod)
 
 
+def test_who_has_finished_writing_is_answered(isod, agent, keys, project):
+    """Programs close their side after the request (nc -N); the answer of the user's agent comes all the same."""
+    options = lend(isod, project, 'p', keys=['lent@test'], gitSignatures=True)
+    r = raw(isod, project, options, agent, keys, r'''
+for i in range(20):
+    c = socket.socket(socket.AF_UNIX); c.connect(os.environ["SSH_AUTH_SOCK"])
+    c.sendall(s(b"\x0b") * 2); c.shutdown(socket.SHUT_WR)
+    got = b""
+    while d := c.recv(65536): got += d
+    n = struct.unpack(">I", got[:4])[0]
+    assert got[4] == 12 and got == got[:4 + n] * 2, got
+''')
+    assert r.rc == 0, r
+
+
+def test_hostbound(isod, agent, keys, hosts, project):
+    """OpenSSH on both ends names the host in what is signed; a program that does not is refused where the policy wants it."""
+    known(keys, ALLOWED)
+    options = lend(isod, project, 'p', keys=['lent@test'], hosts=[f'{ALLOWED}:2222'], hostbound=True)
+    r = isod.sh(login(ALLOWED), cwd=project, options=options, env={'SSH_AUTH_SOCK': agent})
+    assert r.rc == 0 and r.text == USER + '\n', (r, asked(isod))
+    r = isod.sh(login(ALLOWED, options='-o PubkeyAuthentication=unbound'), cwd=project, options=options, env={'SSH_AUTH_SOCK': agent})
+    assert r.rc == 255 and 'not-hostbound' in {e['reason'] for e in asked(isod)}, (r, asked(isod))
+
+
 def test_flood_is_bounded(isod, agent, keys, project):
     """Many connections, many requests, half frames, nobody who reads: counted in a few lines, others are served."""
     options = lend(isod, project, 'p', keys=['lent@test'], gitSignatures=True)

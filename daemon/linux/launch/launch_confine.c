@@ -51,7 +51,6 @@ static const struct sock_filter filter[] = {
 	ALLOW(SYS_fstat),
 	ALLOW(SYS_fcntl),
 	ALLOW(SYS_lseek),
-	ALLOW(SYS_getsockopt), /* of a connection to the ssh-agent */
 	/* folders that appear (launch_watch.h); without capabilities these calls can mark what the caller may read */
 	ALLOW(SYS_fanotify_mark),
 	ALLOW(SYS_inotify_add_watch),
@@ -73,6 +72,14 @@ static const struct sock_filter filter[] = {
 #ifdef SYS_open
 	ALLOW(SYS_open),
 #endif
+	/* who is at the other end of a connection to the ssh-agent: that option alone */
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_getsockopt, 0, 6),
+	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[1])),
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SOL_SOCKET, 0, 3),
+	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[2])),
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SO_PEERCRED, 0, 1),
+	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
 	/* the other ends of published ports, launch_publish.c */
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 5),
 	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])),

@@ -129,6 +129,47 @@ static void signatures(void **state)
 	assert_int_equal(sign(&no_git, &b, "git", 0, true), SSH_NAMESPACE);
 }
 
+static void hostbound_where_it_is_wanted(void **state)
+{
+	_cleanup_buffer_ struct buffer plain = BUFFER_INIT(MAX), bound = BUFFER_INIT(MAX);
+	struct ssh_rules strict = rules;
+	struct ssh_bound b = { .state = SSH_UNBOUND };
+	char target[SSH_TARGET_MAX];
+	struct ssh_request q = { .kind = SSH_REQUEST_SIGN, .key = span_of("key") };
+
+	strict.hostbound = true;
+	assert_int_equal(bind_to(&b, "H1", "S", "good", false), SSH_ALLOWED);
+	put_login(&plain, "S", "publickey", "key", NULL);
+	put_login(&bound, "S", HOSTBOUND, "key", "H1");
+	q.data = span_of_buffer(&plain);
+	assert_int_equal(ssh_verdict_sign(&rules, &b, &q, true, target), SSH_ALLOWED);
+	assert_int_equal(ssh_verdict_sign(&strict, &b, &q, true, target), SSH_NOT_HOSTBOUND);
+	q.data = span_of_buffer(&bound);
+	assert_int_equal(ssh_verdict_sign(&strict, &b, &q, true, target), SSH_ALLOWED);
+}
+
+static void no_sha1_with_rsa(void **state)
+{
+	static const char *const types[] = { "ssh-rsa", "ssh-rsa-cert-v01@openssh.com", "ssh-ed25519" };
+	_cleanup_buffer_ struct buffer data = BUFFER_INIT(MAX);
+	struct ssh_bound b = { .state = SSH_UNBOUND };
+	char target[SSH_TARGET_MAX];
+
+	put_signature(&data, "git", "sha512", 64);
+	for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
+		_cleanup_buffer_ struct buffer key = BUFFER_INIT(MAX);
+		struct ssh_request q = { .kind = SSH_REQUEST_SIGN, .data = span_of_buffer(&data) };
+
+		assert_int_equal(ssh_write_string(&key, span_of(types[i])), 0);
+		assert_int_equal(ssh_write_string(&key, span_of("the rest")), 0);
+		q.key = span_of_buffer(&key);
+		assert_int_equal(ssh_verdict_sign(&rules, &b, &q, true, target), i < 2 ? SSH_WEAK_HASH : SSH_ALLOWED);
+		assert_int_equal(ssh_verdict_sign(&rules, &b, &q, false, target), SSH_KEY_NOT_NAMED);
+		for (q.flags = 2; q.flags <= 4; q.flags += 2)
+			assert_int_equal(ssh_verdict_sign(&rules, &b, &q, true, target), SSH_ALLOWED);
+	}
+}
+
 static void raw_bytes(void **state)
 {
 	static const char *const texts[] = { "", "x", "tree 1234\nauthor me", "SSHSIG", "SSHSI" };
@@ -156,23 +197,28 @@ static void named_keys(void **state)
 static void wire(void **state)
 {
 	_cleanup_buffer_ struct buffer b = BUFFER_INIT(MAX);
-	_cleanup_free_ void *block = NULL;
+	_cleanup_free_ void *block = NULL, *again = NULL;
+	void *none = NULL;
 	struct ssh_rules got, many = { .n_keys = LIMIT_SSH_KEYS + 1 };
 
 	assert_int_equal(ssh_rules_encode(&rules, &b), 0);
 	for (size_t i = 0; i < b.len; i++) {
 		struct guard_page page = guard_page_new(b.data, i);
-		void *none = NULL;
 
 		assert_int_equal(ssh_rules_decode(page.data, i, &got, &none), -EBADMSG);
 		assert_null(none);
 		guard_page_done(&page);
 	}
 	assert_int_equal(ssh_rules_decode(b.data, b.len, &got, &block), 0);
-	assert_true(got.git_signatures && got.n_keys == 2 && got.n_host_keys == 2);
+	assert_true(got.git_signatures && !got.hostbound && got.n_keys == 2 && got.n_host_keys == 2);
 	assert_string_equal(got.keys[1], "me@here");
 	assert_string_equal(ssh_rules_host_of(&got, span_of("H2")), "other.example.com");
 	assert_null(ssh_rules_host_of(&got, span_of("H")));
+	b.data[4] = 2; /* hostbound alone */
+	assert_int_equal(ssh_rules_decode(b.data, b.len, &got, &again), 0);
+	assert_true(got.hostbound && !got.git_signatures);
+	b.data[4] = 4;
+	assert_int_equal(ssh_rules_decode(b.data, b.len, &got, &none), -EBADMSG);
 	assert_int_equal(ssh_rules_encode(&many, &b), -EMSGSIZE);
 	for (unsigned i = 0; i < SSH_REASON_COUNT; i++)
 		assert_string_not_equal(ssh_reason_name(i), "unknown");
@@ -181,8 +227,10 @@ static void wire(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(logins),    cmocka_unit_test(binds_for_good), cmocka_unit_test(signatures),
-		cmocka_unit_test(raw_bytes), cmocka_unit_test(named_keys),     cmocka_unit_test(wire),
+		cmocka_unit_test(logins),           cmocka_unit_test(binds_for_good),
+		cmocka_unit_test(signatures),       cmocka_unit_test(hostbound_where_it_is_wanted),
+		cmocka_unit_test(no_sha1_with_rsa), cmocka_unit_test(raw_bytes),
+		cmocka_unit_test(named_keys),       cmocka_unit_test(wire),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
