@@ -22,6 +22,7 @@ const struct command *const commands[] = {
 	&command_policy_test,
 	&command_policy_explain,
 	&command_policy_reload,
+	&command_policy_learn,
 	&command_diff,
 	&command_apply,
 	&command_discard,

@@ -43,6 +43,7 @@ ONLY_IN = {
     'yajl/yajl_parse.h': {'json/read.c'},
     'yajl/yajl_gen.h': {'json/write.c'},
     'idn2.h': {'policy/hostname_idn.c'},
+    'libpsl.h': {'client/registrable.c'},
 }
 # Programs and the libraries they must not need.
 MUST_NOT_LINK = {

@@ -104,3 +104,37 @@ def test_a_reload_closes_it(isod, far, user_policy, session):
 def test_ask_refuses_and_says_what_helps(isod, far):
     r = isod.sh('curl -sS http://far.example/hello', options=['--on-unlisted', 'ask'])
     assert b'not-listed' in r.out and 'isoctl grant' in r.errors, r
+
+
+def test_rules_of_what_was_learned(isod, far, user_policy):
+    """From the log of a session that has ended: one rule a host and port, wildcards where asked for; nothing that is allowed
+    or denied by now, and nothing that was refused."""
+    hosts = [f'{n}.cdn.far.example' for n in 'abc'] + ['far.example', 'a.far.example', 'no.far.example']
+    isod.policy({'hosts': {**PINS, **{h: [PUBLIC] for h in hosts}}})
+    user_policy()
+    urls = ' '.join(f'http://{h}/' for h in [*hosts, 'far.example', 'two.example'])
+    r = isod.sh(f'for u in {urls}; do curl -sS -o /dev/null $u; done', options=['--on-unlisted', 'learn'])
+    session = isod.last_session()['id']
+    user_policy(['a.far.example:80'], ['no.far.example'])
+    path = os.path.expanduser(f'~{USERS[0]}/.config/isod/policy.json')
+    with open(path, encoding='utf-8') as f:
+        before = f.read()
+    answer = json.loads(isod.ctl('policy', 'learn', '--json', session).out)
+    assert [(h['rule'], h['connections']) for h in answer['hosts']] == \
+        [(f'{n}.cdn.far.example:80', 1) for n in 'abc'] + [('far.example:80', 2)], answer
+    assert all(h['programs'] == ['/usr/bin/curl'] for h in answer['hosts']), answer
+    r = isod.ctl('policy', 'learn', session)
+    assert r.rc == 0 and b'far.example:80' in r.out and '--yes' in r.errors, r
+    with open(path, encoding='utf-8') as f:
+        assert f.read() == before
+    options = ['--wildcards'] if answer['wildcards'] else []
+    r = isod.ctl('policy', 'learn', '--yes', *options, session)
+    with open(path, encoding='utf-8') as f:
+        rules = json.load(f)['sandbox']['network']['allowedDomains']
+    names = ['*.cdn.far.example:80'] if options else [f'{n}.cdn.far.example:80' for n in 'abc']
+    assert rules == [*names, 'far.example:80', 'a.far.example:80'], (rules, r)
+    curl = ' '.join(f'curl -sS -o /dev/null -w "%{{http_code}} " http://{h}/;' for h in hosts)
+    assert isod.sh(curl).out.split() == [b'200'] * 5 + [b'403']
+    r = isod.ctl('policy', 'learn', session)
+    assert b'Nothing was learned' in r.out, r
+    assert isod.ctl('policy', 'learn', session, user=USERS[1]).rc == 1

@@ -251,10 +251,8 @@ void rig_unlisted(uint32_t unlisted)
 
 size_t rig_onces(struct rig_once ret[RIG_ONCES])
 {
-	size_t n;
-
 	pthread_mutex_lock(&rig.lock);
-	n = rig.n_onces;
+	size_t n = rig.n_onces;
 	memcpy(ret, rig.onces, n * sizeof(*ret));
 	pthread_mutex_unlock(&rig.lock);
 	return n;
