@@ -429,11 +429,11 @@ def test_plants_can_be_required_to_be_refused(root_dir, project):
         isod.stop()
 
 
-def use_up(name, arguments):
-    """A process of the user's that holds all that one user may have of something."""
-    script = ('import ctypes, sys; lib = ctypes.CDLL(None); n = 0\n'
-              f'while lib.{name}({arguments}) >= 0: n += 1\n'
-              'print(n, flush=True); sys.stdin.read()')
+def use_up(name, arguments, but=0):
+    """A process of the user's that holds all that one user may have of something, but for so many."""
+    script = ('import ctypes, os, sys; lib = ctypes.CDLL(None); n = []\n'
+              f'while not n or n[-1] >= 0: n.append(lib.{name}({arguments}))\n'
+              f'for fd in n[-1 - {but}:-1]: os.close(fd)\nprint(len(n) - 1, flush=True); sys.stdin.read()')
     entry = pwd.getpwnam(USERS[0])
     holder = subprocess.Popen(['/usr/bin/python3', '-c', script], user=entry.pw_uid, group=entry.pw_gid, extra_groups=[],
                               stdin=subprocess.PIPE, stdout=subprocess.PIPE)

@@ -3,7 +3,8 @@ import os
 
 import pytest
 
-from test_late import Session, as_user, events
+from conftest import Isod
+from test_late import Session, as_user, events, release, use_up
 from waiting import wait_for
 
 # Moves and opens as fast as it can while the host puts secrets there; says what it has read.
@@ -78,6 +79,23 @@ def test_other_files_of_the_host_are_read_after_renames(session, project):
     answer = session.do('mv .env x; rm x; echo new > x; mv plain y; ln y z; mv .env.example e; cat x y z e')
     assert [w for w in ('new', 'PLAIN', 'EXAMPLE') if w not in answer] == [], answer
     session.end()
+
+
+def test_required_and_one_group_is_left(root_dir, project):
+    """That of the opens alone would refuse names, and not the files that had them."""
+    isod = Isod(root_dir, 'late-one-group')
+    isod.start()
+    held = use_up('fanotify_init', '0x200, 0', 1)
+    try:
+        r = isod.sh('echo ran', cwd=project)
+        assert r.rc == 0 and isod.last_session()['late'] == 'refused', r
+        wait_for(lambda: len(isod.helpers()) == 1, 'nothing of the session is left')
+        isod.policy({'sandbox': {'filesystem': {'lateFiles': 'require'}}})
+        r = isod.sh('echo ran', cwd=project)
+        assert r.rc == 125 and r.out == b'' and 'no fanotify group left' in r.errors and 'End sessions' in r.errors, r
+    finally:
+        release(held)
+        isod.stop()
 
 
 def test_faster_than_the_guard(isod, session, project):

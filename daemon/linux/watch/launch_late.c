@@ -217,10 +217,11 @@ static bool is_kept(const struct launch *l)
 	return late->way != LATE_WAY_NONE;
 }
 
-static int require(struct launch *l, struct error *e)
+/* follows: what is renamed inside is known under its new name. */
+static int require(struct launch *l, bool follows, struct error *e)
 {
 	static const char *const why[LATE_REASON_END] = {
-		[LATE_REASON_NONE] = "it cannot be refused",
+		[LATE_REASON_NONE] = "nothing follows them to other names: you have no fanotify group left",
 		[LATE_REASON_KERNEL] = "this kernel has no fanotify permission events",
 		[LATE_REASON_NESTING] = "with process.nesting a mount namespace made inside escapes the guard",
 		[LATE_REASON_LIMIT] = "you have as many fanotify groups as fs.fanotify.max_user_groups allows",
@@ -228,7 +229,7 @@ static int require(struct launch *l, struct error *e)
 	};
 	const struct launch_late *late = l->late;
 
-	if (!(l->plan.flags & PLAN_LATE_REQUIRED) || is_kept(l))
+	if (!(l->plan.flags & PLAN_LATE_REQUIRED) || (is_kept(l) && (follows || late->opens < 0)))
 		return 0;
 	if (late->way == LATE_WAY_KERNEL)
 		return launch_step_fail(e, EOPNOTSUPP, "Write the rule in another way, or set lateFiles to \"report\".",
@@ -236,9 +237,10 @@ static int require(struct launch *l, struct error *e)
 					"the kernel's guard has no form for the rule %s, and %s.",
 					launch_guard_first_left(l), why[late->reason]);
 	return launch_step_fail(e, EOPNOTSUPP,
-				late->reason == LATE_REASON_LIMIT ? "End sessions, or raise that number in /proc/sys."
-								  : "Take process.nesting away, or set lateFiles to "
-								    "\"report\".",
+				late->reason == LATE_REASON_LIMIT || late->reason == LATE_REASON_NONE
+					? "End sessions, or raise that number in /proc/sys."
+					: "Take process.nesting away, or set lateFiles to "
+					  "\"report\".",
 				"The policy requires that secret files which appear later cannot be read, but %s.",
 				why[late->reason]);
 }
@@ -246,7 +248,7 @@ static int require(struct launch *l, struct error *e)
 static int open_guard(struct launch *l, struct error *e)
 {
 	struct launch_late *late;
-	int r;
+	int r, group;
 
 	late = l->late = calloc(1, sizeof(*late));
 	if (!late)
@@ -260,15 +262,14 @@ static int open_guard(struct launch *l, struct error *e)
 	late->folders.launch = l;
 	late->folders.rules = late->rules;
 	r = open_questions(l, e);
-	if (r == 0)
-		r = require(l, e);
 	if (r < 0)
 		return r;
-	/* Without it inotify serves, which does not say who. */
-	r = as_caller(l->context, launch_watch_event_group);
-	if (r == -ENOMEM || r == -ENOTRECOVERABLE)
-		return r;
-	return launch_watch_new(r, &l->plan, late->rules, &late->report, late->secrets, &late->watch);
+	/* Without it inotify serves, which does not say who, nor what. */
+	group = as_caller(l->context, launch_watch_event_group);
+	if (group == -ENOMEM || group == -ENOTRECOVERABLE)
+		return group;
+	r = require(l, group >= 0, e);
+	return r < 0 ? r : launch_watch_new(group, &l->plan, late->rules, &late->report, late->secrets, &late->watch);
 }
 
 int launch_late_open(struct launch *l, struct error *e)
