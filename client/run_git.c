@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "client/git_caller.h"
+#include "client/run_git_masked.h"
 #include "client/trust.h"
 #include "git/git_layout.h"
 #include "git/git_path.h"
@@ -400,6 +401,8 @@ static int collect(struct look *l, struct error *e)
 		keep(l);
 		look_at_work_tree(l);
 		grant_alternates(l);
+		if (is_visible(l, l->layout.git))
+			run_git_masked_note(&l->layout, l->project, l->caller.user.home, l->policy, l->rules);
 	}
 	look_at_hooks(l);
 	keep_includes(l);

@@ -129,6 +129,8 @@ def test_a_secret_that_is_committed(isod, place):
     as_user('sh', '-c', 'echo HOSTS OWN > .env; echo 2 > a', cwd=main)
     r = works(isod, main, "git stash push -q -- ':!.env' && cat a && git stash pop -q && cat a && git add -u -- ':!.env' && git commit -qm two")
     assert r.text == 'a\n2\n', r
+    note = 'isod: note: git: .env is committed and masked: git stash, rebase and commit -a fail inside, unless allowRead names it\n'
+    assert note in r.errors, r
     before = git(main, 'rev-parse', 'HEAD')
     for command in 'git stash', 'git commit -am x', 'git reset --hard', 'git rebase HEAD~1':
         r = isod.sh(command, cwd=main)
@@ -139,6 +141,11 @@ def test_a_secret_that_is_committed(isod, place):
     git(main, 'checkout', '-q', '.env')
     works(isod, main, 'set -e; echo 3 > a; git stash -q; git stash pop -q; git commit -qam three; git rebase -q -f HEAD~1; git reset -q --hard HEAD~1',
           options=['--allow-read', './.env'])
+    git(main, 'update-index', '--index-version', '4')
+    assert note in isod.sh('true', cwd=main).errors
+    assert 'git:' not in isod.sh('true', cwd=main, options=['--allow-read', './.env']).errors
+    git(main, 'update-index', '--skip-worktree', '.env')
+    assert 'git:' not in works(isod, main, 'git stash; git commit -qam four --allow-empty; git rebase -q -f HEAD~1; git reset -q --hard').errors
 
 
 def test_submodule_in_a_worktree(isod, place):
