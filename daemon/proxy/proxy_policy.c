@@ -132,6 +132,8 @@ int proxy_policy_load(char **arguments, int n_arguments, const char *extra, stru
 		r = add_extra(&texts, "EGRESS_ALLOW_EXTRA", extra, e);
 	if (r == 0)
 		r = policy_load(texts.inputs, texts.n, ret, e);
+	/* Nobody would see that it is open. */
+	ret->egress.unlisted = EGRESS_UNLISTED_DENY;
 	if (r == 0)
 		r = append_loopback(&ret->egress);
 	return r < 0 ? error_set(e, ERROR_INTERNAL, -r, "policy", NULL, "There is no memory for the policy.") : 0;

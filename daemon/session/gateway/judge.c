@@ -2,6 +2,7 @@
 
 #include "daemon/session/events.h"
 #include "daemon/session/gateway/connection.h"
+#include "daemon/session/gateway/proxy_call.h"
 
 void judge_release(struct connection *c)
 {
@@ -17,6 +18,9 @@ void judge_target(struct connection *c)
 	uint32_t once;
 
 	target_decide(&c->target, rules, c->once, v);
+	/* Which address the proxy would take for it is not seen here, and a private one is none to learn. */
+	if (v->reason == EGRESS_LEARNED && proxy_call_takes(c))
+		*v = (struct egress_verdict){ .reason = EGRESS_NOT_LISTED, .rule = EGRESS_NO_RULE };
 	if (!v->allowed)
 		return;
 	c->audit.learned = v->reason == EGRESS_LEARNED;

@@ -45,6 +45,20 @@ static char *file_argument(const char *kind, const char *text, char ret[64])
 	return ret;
 }
 
+/* It has no banner that would say so. */
+static void nothing_is_learned(void **state)
+{
+	char user[64];
+	char *arguments[] = { file_argument("user", "{\"sandbox\":{\"network\":{\"onUnlisted\":\"learn\"}}}", user) };
+	struct error e = ERROR_INIT;
+	struct policy p;
+
+	assert_int_equal(proxy_policy_load(arguments, 1, NULL, &p, &e), 0);
+	assert_false(decide_name(&p, "new.example", 443));
+	policy_done(&p);
+	unlink(strchr(user, '=') + 1);
+}
+
 static void layers(void **state)
 {
 	char administrator[64], file[64];

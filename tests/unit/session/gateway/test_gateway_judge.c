@@ -118,6 +118,25 @@ static void test_learned(void **state)
 	rig_unlisted(EGRESS_UNLISTED_DENY);
 }
 
+/* What an upstream proxy would connect to cannot be seen here. */
+static void test_nothing_is_learned_by_proxy(void **state)
+{
+	static const struct egress_proxy way = { .family = AF_INET, .address = { 127, 0, 0, 99 }, .port = 3128 };
+	int c;
+
+	rig_stop();
+	rig_upstream = &way;
+	rig_start();
+	rig_upstream = NULL;
+	rig_unlisted(EGRESS_UNLISTED_LEARN);
+	c = rig_proxy();
+	rig_send_text(c, "CONNECT new.example:443 HTTP/1.1\r\n\r\n");
+	rig_expect(c, "isod: not-listed");
+	close(c);
+	assert_int_equal(rig_event().reason, EGRESS_NOT_LISTED);
+	rig_unlisted(EGRESS_UNLISTED_DENY);
+}
+
 static int setup(void **state)
 {
 	rig_start();
@@ -142,6 +161,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_a_tunnel_has_it, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_requests_have_it, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_learned, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_nothing_is_learned_by_proxy, setup, teardown),
 	};
 
 	if (!rig_namespace())
