@@ -4,7 +4,8 @@
 all_stages="unit clang asan-unit style tidy cppcheck asan-system system"
 # The late guard in a virtual machine: minutes without KVM, and a kernel from the distribution. Only where it is named.
 # The tools of tests/system/tools_heavy.py: a gigabyte of packages. Also only where it is named.
-named_stages="vm tools"
+# And hours in little, for the descriptors and the memory that may come to stay: ISOD_SOAK_SECONDS, half an hour by itself.
+named_stages="vm tools soak"
 packages_vm="qemu-system-x86 cpio kmod xz-utils"
 packages_tools="cargo golang-go gh gradle maven default-jdk-headless"
 
@@ -109,6 +110,8 @@ test_asan_system() { build_asan && sanitized pytest_system "$build-asan"; }
 
 test_tools() { build_gcc && pytest_system "$build" tools_heavy.py; }
 
+test_soak() { build_gcc && ISOD_BUILD=$build "$top/tests/system/run" -s --timeout=0 "$top/tests/system/soak.py"; }
+
 test_vm() { build_gcc && "$top/tests/vm/run.sh" "$build"; }
 
 # Not in a log: who waits for it sees it run, and its summary is the last line.
@@ -147,6 +150,10 @@ cmd_test() {
 		# shellcheck disable=SC2086
 		install_packages tools $packages_tools
 		stage tools test_tools
+	fi
+	if [[ " ${stages[*]} " == *" soak "* ]]; then
+		stage soak test_soak
+		grep '"rounds"' "$build/test-soak.log" || true
 	fi
 	if wanted system; then
 		test_system || failed+=(system)

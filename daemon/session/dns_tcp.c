@@ -35,7 +35,7 @@ struct dns_reply {
 };
 
 struct listener {
-	uv_poll_t poll; /* and not uv_listen(), which spins when descriptors have run out */
+	uv_poll_t poll; /* and not uv_listen(): that listens no more after a client for whom there was no memory */
 	int fd;
 };
 
