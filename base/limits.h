@@ -124,6 +124,10 @@
 /* Connections of one session's programs to it at a time; further ones wait. */
 #define LIMIT_SSH_CONNECTIONS 16
 
+/* Milliseconds that a session's helper may take to say that new rules hold, before whoever asked for them is told that
+ * it has not: it closes connections meanwhile, which takes one or two. */
+#define LIMIT_RELOAD_MS 10000U
+
 /* Keygrips that a policy names of the user's gpg-agent. */
 #define LIMIT_GPG_KEYS 64
 /* Assuan's own bound of a line, with its end; of the data of one answer (a signature of RSA 16,384 has some 6 KiB,

@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/fd.h"
+#include "base/log.h"
 #include "daemon/control/audit_event.h"
 #include "daemon/control/control.h"
 #include "daemon/control/policy_merge.h"
@@ -188,6 +189,36 @@ static void take_over(struct session *s, struct reload *kept, const struct polic
 	s->reload.generation++;
 }
 
+/* NULL where it has gone meanwhile. */
+static struct connection *who_asked(struct session *s)
+{
+	struct connection *c;
+
+	s->reload.awaited = 0;
+	uv_timer_stop(&s->reload_timer);
+	LIST_FOREACH (c, &s->control->connections, entry)
+		if (c->number == s->reload.connection && c->state == CONNECTION_BUSY)
+			return c;
+	return NULL;
+}
+
+/* The rules were sent: what the helper does with them it does when it gets there, and an answer then finds nobody. */
+static void on_timeout(uv_timer_t *timer)
+{
+	struct session *s = timer->data;
+	struct connection *c = who_asked(s);
+	struct error e = ERROR_INIT;
+
+	log_warning("session %s has not said that its new rules hold", s->id);
+	if (!c)
+		return;
+	error_set(&e, ERROR_INTERNAL, ETIMEDOUT, "reload", "Ask again, or end the session: isoctl kill.",
+		  "The session was sent the new rules and has not said within %u s that they hold.",
+		  LIMIT_RELOAD_MS / 1000);
+	connection_reply_error(c, &e);
+	connection_call_done(c);
+}
+
 int reload_apply(struct session *s, const struct json_objects *texts, struct connection *c, struct error *e)
 {
 	static const struct json_objects none = { .items = NULL };
@@ -218,6 +249,7 @@ int reload_apply(struct session *s, const struct json_objects *texts, struct con
 	s->reload.awaited = s->reload.generation;
 	s->reload.later = later;
 	s->reload.connection = c->number;
+	uv_timer_start(&s->reload_timer, on_timeout, LIMIT_RELOAD_MS, 0);
 	connection_set_busy(c);
 	return 0;
 }
@@ -238,18 +270,6 @@ struct session *reload_find(struct connection *c, const char *text, struct error
 			  "Its rules are being replaced by another call.");
 	else
 		return s;
-	return NULL;
-}
-
-/* NULL where it has gone meanwhile. */
-static struct connection *who_asked(struct session *s)
-{
-	struct connection *c;
-
-	s->reload.awaited = 0;
-	LIST_FOREACH (c, &s->control->connections, entry)
-		if (c->number == s->reload.connection && c->state == CONNECTION_BUSY)
-			return c;
 	return NULL;
 }
 

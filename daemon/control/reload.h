@@ -36,7 +36,8 @@ struct session *reload_find(struct connection *c, const char *text, struct error
 /*
  * Merges anew: the administrator's file, the texts, the grants. texts: as the
  * client sent them (the user layer counts where it is the owner, files where there are any); NULL: as they were. Sends
- * the rules to the helper. 0: c, which may be NULL, is answered once they hold. -errno with *e: all is as before.
+ * the rules to the helper. 0: c, which may be NULL, is answered once they hold, or after LIMIT_RELOAD_MS with an error.
+ * -errno with *e: all is as before.
  */
 int reload_apply(struct session *s, const struct json_objects *texts, struct connection *c, struct error *e);
 /* The helper says that they hold. 0, or -EBADMSG: it was sent no such ones. */

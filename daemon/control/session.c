@@ -66,7 +66,7 @@ struct session *session_new(struct control *control, uint32_t uid)
 	struct session *s = calloc(1, sizeof(*s));
 
 	if (!s || make_id(&control->registry, s->id) < 0 || uv_timer_init(control->loop, &s->timer) < 0 ||
-	    uv_timer_init(control->loop, &s->grants.timer) < 0) {
+	    uv_timer_init(control->loop, &s->grants.timer) < 0 || uv_timer_init(control->loop, &s->reload_timer) < 0) {
 		free(s);
 		return NULL;
 	}
@@ -75,8 +75,8 @@ struct session *session_new(struct control *control, uint32_t uid)
 	s->started = timestamp_now();
 	s->audit = (struct audit_file)AUDIT_FILE_INIT;
 	s->link = (struct session_link)SESSION_LINK_INIT;
-	s->timer.data = s->grants.timer.data = s;
-	s->handles = 2;
+	s->timer.data = s->grants.timer.data = s->reload_timer.data = s;
+	s->handles = 3;
 	LIST_INIT(&s->readers);
 	return s;
 }
@@ -143,6 +143,8 @@ static void drop_live_parts(struct session *s)
 		uv_close((uv_handle_t *)&s->timer, on_timer_closed);
 	if (!uv_is_closing((uv_handle_t *)&s->grants.timer))
 		uv_close((uv_handle_t *)&s->grants.timer, on_timer_closed);
+	if (!uv_is_closing((uv_handle_t *)&s->reload_timer))
+		uv_close((uv_handle_t *)&s->reload_timer, on_timer_closed);
 	grants_done(&s->grants);
 	audit_close(&s->control->audit, &s->audit);
 	late_done_paths(&s->late);

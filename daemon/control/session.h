@@ -72,6 +72,7 @@ struct session {
 	struct string_list notes;
 	struct session_late late; /* the paths while it is live */
 	uv_timer_t timer;         /* start limit, then wall-clock limit */
+	uv_timer_t reload_timer;  /* how long the answer to .reload.awaited is waited for */
 	unsigned handles;         /* of libuv, open */
 	bool condemned;           /* freed with its last handle */
 	LIST_HEAD(session_readers, log_reader) readers;
