@@ -129,7 +129,8 @@ static void refused(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(layers), cmocka_unit_test(refused) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(layers), cmocka_unit_test(nothing_is_learned),
+					    cmocka_unit_test(refused) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
