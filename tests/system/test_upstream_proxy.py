@@ -32,12 +32,13 @@ def proxy():
     p.stop()
 
 
-def upstream(isod, **members):
+def upstream(isod, denied=(), **members):
     """The administrator's policy with the proxy, and its password file as it should be."""
     write(os.path.join(isod.config_dir, 'proxy-auth'), PASSWORD + '\n', 0o600)
     way = {'url': 'http://127.0.0.88:3128', 'authFile': '/etc/isod/proxy-auth', **members}
     hosts = {'pinned.example': ['192.0.2.8'], 'near.example': ['192.0.2.9'], 'ok.example': PINS['ok.example']}
-    isod.policy({'hosts': hosts, 'sandbox': {'network': {'upstreamProxy': {k: v for k, v in way.items() if v}}}})
+    isod.policy({'hosts': hosts, 'sandbox': {'network': {'upstreamProxy': {k: v for k, v in way.items() if v},
+                                                         'deniedDomains': list(denied)}}})
 
 
 @pytest.fixture
@@ -95,6 +96,34 @@ def test_the_host_speaks_first(isod, proxy):
                      'print(s.recv(64))\ns.sendall(b"hello")\nprint(s.recv(64))', options=ALLOW)
     assert r.text.splitlines() == ["b'SSH-2.0-first'", "b'got hello'"], r
     assert proxy.asked == ['ssh.example:22']
+
+
+TUNNEL = '''
+import socket
+s = socket.create_connection(("ssh.example", 22))
+print(s.recv(64), flush=True)
+try: print(s.recv(64), flush=True)
+except ConnectionResetError: print("reset", flush=True)
+'''
+
+
+def test_new_rules_hold_for_it_and_a_new_proxy_for_the_next_session(isod, proxy):
+    upstream(isod)
+    with socket.create_server(('127.0.0.90', 22)) as listener:
+        run = isod.popen('run', *ALLOW, '--', '/usr/bin/python3', '-c', TUNNEL, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+        client, _ = listener.accept()
+        with run, client:
+            client.sendall(b'first')
+            assert run.stdout.readline() == b"b'first'\n"
+            upstream(isod, url='http://127.0.0.89:1')
+            told = isod.ctl('policy', 'reload')
+            assert told.rc == 0 and 'next session' in told.text + told.errors, told
+            shown = isod.ctl('show', isod.last_session()['id'], '--json').text
+            assert '127.0.0.88:3128' in shown and '127.0.0.89' not in shown, shown
+            upstream(isod, denied=['ssh.example'])
+            assert isod.ctl('policy', 'reload').rc == 0
+            assert run.stdout.readline() in (b"b''\n", b'reset\n')
+    assert [e['reason'] for e in connections(isod)] == ['denied']
 
 
 def test_what_the_policy_refuses_does_not_reach_it(isod, web, ca, proxy):
