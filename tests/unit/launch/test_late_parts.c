@@ -422,16 +422,16 @@ static void secrets_are_known_until_there_is_no_room(void **state)
 	launch_late_secret_add(s, 7, LAUNCH_LATE_SECRET_OWN, "/p/.env2", true);
 	assert_string_equal(launch_late_secret_find(s, 7), "/p/.env");
 	for (uint64_t i = 0; i < 2 * LAUNCH_LATE_SECRETS_OWN; i++)
-		launch_late_secret_add(s, 1000 + i * 8192, LAUNCH_LATE_SECRET_OWN, "/p/own", true);
+		launch_late_secret_add(s, 1000 + i * 3, LAUNCH_LATE_SECRET_OWN, "/p/own", true);
 	assert_string_equal(launch_late_secret_find(s, 7), "/p/.env");
 	/* The older half has made room. */
-	assert_null(launch_late_secret_find(s, 1000 + (LAUNCH_LATE_SECRETS_OWN - 1) * 8192));
-	assert_non_null(launch_late_secret_find(s, 1000 + LAUNCH_LATE_SECRETS_OWN * 8192));
-	assert_non_null(launch_late_secret_find(s, 1000 + (2 * LAUNCH_LATE_SECRETS_OWN - 1) * 8192));
+	assert_null(launch_late_secret_find(s, 1000 + (LAUNCH_LATE_SECRETS_OWN - 1) * 3));
+	assert_non_null(launch_late_secret_find(s, 1000 + LAUNCH_LATE_SECRETS_OWN * 3));
+	assert_non_null(launch_late_secret_find(s, 1000 + (2 * LAUNCH_LATE_SECRETS_OWN - 1) * 3));
 	for (uint64_t i = 0; i < LAUNCH_LATE_SECRETS_HOST; i++)
-		launch_late_secret_add(s, 1 + i * 16, LAUNCH_LATE_SECRET_HOST, "/p/host", true);
+		launch_late_secret_add(s, (1ULL << 40) + i, LAUNCH_LATE_SECRET_HOST, "/p/host", true);
 	assert_null(launch_late_secret_find(s, 7));
-	assert_string_equal(launch_late_secret_find(s, 1), "/p/host");
+	assert_string_equal(launch_late_secret_find(s, 1ULL << 40), "/p/host");
 	launch_late_secret_free(s);
 }
 
