@@ -2,10 +2,12 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/fd.h"
+#include "base/limits.h"
 #include "daemon/session/dns_tcp.h"
 #include "daemon/session/events.h"
 #include "daemon/session/names.h"
@@ -28,6 +30,7 @@ struct dns {
 	const struct egress_rules *rules;
 	struct names *names;
 	struct tally *denied;
+	char text[LIMIT_DENY_REASON + 64]; /* of the answer under way */
 	struct dns_tcp *tcp;
 	struct udp udp[2];
 	unsigned handles; /* of this object that are not closed yet */
@@ -64,6 +67,10 @@ static void deny(struct dns *d, const struct dns_query *q, const struct egress_v
 	ret->rcode = q->name[0] && egress_has_below(d->rules, q->name) ? DNS_NOERROR : DNS_NXDOMAIN;
 	ret->ede = DNS_EDE_BLOCKED;
 	ret->ede_text = egress_reason_name(v->reason);
+	if (v->rule >= d->rules->n_rules || !d->rules->rules[v->rule].why)
+		return;
+	snprintf(d->text, sizeof(d->text), "%s: %s", ret->ede_text, d->rules->rules[v->rule].why);
+	ret->ede_text = d->text;
 }
 
 static void answer_localhost(const struct dns_query *q, struct dns_answer *ret)

@@ -13,12 +13,16 @@
 #define QUESTION_MAX (NAME_MAX_WIRE + 4)
 #define RECORD_FIXED 10 /* type, class, ttl, length */
 #define POINTER 2
+/* Beside a record, and where there is none: a refusal has room for what its owner says. */
 #define EDE_TEXT_MAX 64
-#define OPT_MAX (1 + RECORD_FIXED + 4 + 2 + EDE_TEXT_MAX)
+#define EDE_TEXT_ALONE_MAX 220
+#define OPT_FIXED (1 + RECORD_FIXED + 4 + 2)
+#define OPT_MAX (OPT_FIXED + EDE_TEXT_MAX)
 /* A name for PTR is only answered to a reverse name, which is short. */
 #define REVERSE_NAME_MAX 74
 
 static_assert(HEADER + QUESTION_MAX + POINTER + RECORD_FIXED + 16 + OPT_MAX <= DNS_REPLY_MAX, "addresses fit");
+static_assert(HEADER + QUESTION_MAX + OPT_FIXED + EDE_TEXT_ALONE_MAX <= DNS_REPLY_MAX, "refusals fit");
 static_assert(HEADER + REVERSE_NAME_MAX + 4 + POINTER + RECORD_FIXED + NAME_MAX_WIRE + OPT_MAX <= DNS_REPLY_MAX,
 	      "names fit");
 
@@ -208,9 +212,21 @@ static void put_record(struct writer *w, const struct dns_answer *answer)
 	put_u16(&(struct writer){ length }, (unsigned)(w->at - length - 2));
 }
 
-static void put_opt(struct writer *w, const struct dns_answer *answer)
+/* No character is cut in two. */
+static size_t text_length(const char *text, size_t max)
 {
-	size_t n = answer->ede >= 0 && answer->ede_text ? strnlen(answer->ede_text, EDE_TEXT_MAX) : 0;
+	size_t n = strnlen(text, max);
+
+	if (n == max)
+		while (n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80)
+			n--;
+	return n;
+}
+
+static void put_opt(struct writer *w, const struct dns_answer *answer, bool record)
+{
+	size_t max = record ? EDE_TEXT_MAX : EDE_TEXT_ALONE_MAX;
+	size_t n = answer->ede >= 0 && answer->ede_text ? text_length(answer->ede_text, max) : 0;
 
 	*w->at++ = 0;
 	put_u16(w, TYPE_OPT);
@@ -244,7 +260,7 @@ size_t dns_reply_write(const struct dns_query *query, const struct dns_answer *a
 	if (record)
 		put_record(&w, answer);
 	if (query->has_edns)
-		put_opt(&w, answer);
+		put_opt(&w, answer, record);
 	return (size_t)(w.at - ret);
 }
 

@@ -53,7 +53,8 @@ struct dns_answer {
 	const uint8_t *address; /* 4 or 16 bytes */
 	const char *name;       /* of PTR, canonical */
 	int ede;                /* info code, or -1; only told to who sent EDNS */
-	const char *ede_text;
+	const char
+		*ede_text; /* UTF-8; cut where the reply has no room for it: 220 bytes without a record, 64 with one */
 };
 
 #define DNS_ANSWER_INIT                                                                                                \

@@ -19,8 +19,9 @@
 static struct egress_rule rule_list[] = {
 	{ .kind = EGRESS_RULE_HOST, .name = "api.example.org" },
 	{ .kind = EGRESS_RULE_SUFFIX, .name = "example.net" },
+	{ .kind = EGRESS_RULE_HOST, .deny = true, .name = "paste.example", .why = "Use the company's snippets." },
 };
-static struct egress_rules rules = { .rules = rule_list, .n_rules = 2 };
+static struct egress_rules rules = { .rules = rule_list, .n_rules = 3 };
 static struct driver driver;
 
 static size_t make_query(const char *name, uint16_t type, uint8_t ret[512])
@@ -209,6 +210,24 @@ static void test_denied(void **state)
 	assert_int_equal(driver_event(&driver, &e), SESSION_EXITED);
 }
 
+/* What the owner of a denial says is in the answer. */
+static void test_denied_with_a_reason(void **state)
+{
+	static const char text[] = "denied: Use the company's snippets.";
+	uint8_t reply[512];
+	int fd = connect_to(LISTENER_DNS_UDP_V4, SOCK_DGRAM);
+	size_t n = ask(fd, "paste.example", DNS_A, reply);
+
+	(void)state;
+	assert_int_equal(reply[3] & 0xf, DNS_NXDOMAIN);
+	assert_int_equal(reply[n - sizeof(text) - 2], sizeof(text) - 1 + 2);
+	assert_memory_equal(reply + n - sizeof(text) + 1, text, sizeof(text) - 1);
+	/* No other name inherits it. */
+	n = ask(fd, "evil.example", DNS_A, reply);
+	assert_memory_equal(reply + n - 10, "not-listed", 10);
+	fd_close(fd);
+}
+
 /* Below these an allowed name lies: refused, but without the word that nothing is there. */
 static void test_parents_exist(void **state)
 {
@@ -321,6 +340,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_other_types, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_reverse, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_denied, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_denied_with_a_reason, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_parents_exist, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_junk_is_met_with_silence, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_tcp_pipelined, setup, teardown),

@@ -119,7 +119,7 @@ static void test_reply_fits(void **state)
 						 "\0" IN_A OPT;
 	static const uint8_t address[16] = { 0xfd };
 	struct dns_answer a = { .type = DNS_AAAA, .ttl = 60, .address = address, .ede = DNS_EDE_BLOCKED };
-	char text[200];
+	char text[400];
 	uint8_t reply[DNS_REPLY_MAX] = { 0 };
 	struct guard_page g = guard_page_new(reply, sizeof(reply));
 	struct dns_query q;
@@ -127,12 +127,20 @@ static void test_reply_fits(void **state)
 
 	(void)state;
 	memset(text, 't', sizeof(text));
-	text[199] = '\0';
+	text[sizeof(text) - 1] = '\0';
 	a.ede_text = text;
 	assert_int_equal(dns_query_parse((const uint8_t *)query, sizeof(query) - 1, &q), 0);
 	assert_int_equal(q.question_len, 255 + 4);
 	n = dns_reply_write(&q, &a, (uint8_t *)g.data);
 	assert_true(n <= DNS_REPLY_MAX);
+	/* Without a record there is room for a sentence, of which no character is cut in two. */
+	a.type = 0;
+	assert_int_equal(dns_reply_write(&q, &a, (uint8_t *)g.data), 12 + 259 + 11 + 6 + 220);
+	memcpy(text + 218, "\xe2\x82\xac", 3);
+	assert_int_equal(dns_reply_write(&q, &a, (uint8_t *)g.data), 12 + 259 + 11 + 6 + 218);
+	memcpy(text + 217, "\xe2\x82\xac", 3);
+	text[220] = '\0';
+	assert_int_equal(dns_reply_write(&q, &a, (uint8_t *)g.data), 12 + 259 + 11 + 6 + 220);
 	guard_page_done(&g);
 }
 
