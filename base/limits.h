@@ -106,6 +106,8 @@
 #define LIMIT_PROXY_AUTH 1024
 /* Ports of a session that the host's loopback leads to: each is a listener of isod-session for both families. */
 #define LIMIT_PUBLISHED_PORTS 32
+/* With those of the host that are lent to it: as many. */
+#define LIMIT_PLAN_PORTS (2 * LIMIT_PUBLISHED_PORTS)
 /* Connections by way of them at a time; further ones wait to be accepted. */
 #define LIMIT_PUBLISHED_CONNECTIONS 256
 /* Names that DNS has invented an address for, one session. */

@@ -116,6 +116,7 @@ void policy_done(struct policy *p)
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
 		free(lists[i]->items);
 	free(p->publish.items);
+	free(p->host_ports.items);
 	free(p->environment_set);
 	free(p->hosts);
 	free(p->ssh_host_keys);

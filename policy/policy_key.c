@@ -44,7 +44,7 @@ static const struct policy_key keys[] = {
 	{ "sandbox.network.allowedDomains", policy_read_domains, AT(allowed_domains) },
 	{ "sandbox.network.budget", policy_read_later, 0 },
 	{ "sandbox.network.deniedDomains", policy_read_domains, AT(denied_domains) },
-	{ "sandbox.network.hostPorts", policy_read_later, 0 },
+	{ "sandbox.network.hostPorts", policy_read_host_ports, AT(host_ports) },
 	{ "sandbox.network.onUnlisted", policy_read_unlisted, 0 },
 	{ "sandbox.network.publish", policy_read_publish, AT(publish) },
 	{ "sandbox.network.upstreamProxy", policy_read_proxy, 0 },

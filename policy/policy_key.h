@@ -35,6 +35,7 @@ policy_read_fn policy_read_degraded;
 policy_read_fn policy_read_domains;
 policy_read_fn policy_read_unlisted;
 policy_read_fn policy_read_publish;
+policy_read_fn policy_read_host_ports;
 policy_read_fn policy_read_hosts;
 policy_read_fn policy_read_proxy;
 policy_read_fn policy_read_pass;

@@ -1,4 +1,5 @@
-/* sandbox.network.publish: which ports of the session the host's loopback leads to. */
+/* sandbox.network.publish and hostPorts: which ports of one loopback, the host's or the session's, lead to the other
+ * one. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -51,11 +52,14 @@ static int add(const struct policy_builder *b, struct policy_list *list, const c
 	return policy_list_append(b, list, text, place->line);
 }
 
-int policy_read_publish(const struct policy_builder *b, const struct policy_key *key, const struct json_value *value,
-			const struct policy_place *place)
+typedef int add_fn(const struct policy_builder *b, struct policy_list *list, const char *text,
+		   const struct policy_place *place);
+
+static int read_ports(const struct policy_builder *b, const struct policy_key *key, const struct json_value *value,
+		      const struct policy_place *place, add_fn *fn, const char *remedy)
 {
 	if (value->type != JSON_ARRAY)
-		return policy_refuse(b, place, forms, "The value must be an array of ports, not %s.",
+		return policy_refuse(b, place, remedy, "The value must be an array of ports, not %s.",
 				     json_type_name(value->type));
 	for (size_t i = 0; i < value->array.count; i++) {
 		const struct json_value *item = &value->array.items[i];
@@ -67,11 +71,39 @@ int policy_read_publish(const struct policy_builder *b, const struct policy_key 
 		if (item->type == JSON_INTEGER)
 			snprintf(number, sizeof(number), "%lld", (long long)item->integer);
 		else if (item->type != JSON_STRING)
-			return policy_refuse(b, &at, forms, "A port must be a number or a string, not %s.",
+			return policy_refuse(b, &at, remedy, "A port must be a number or a string, not %s.",
 					     json_type_name(item->type));
-		r = add(b, policy_list_of(b, key), item->type == JSON_STRING ? item->string.data : number, &at);
+		r = fn(b, policy_list_of(b, key), item->type == JSON_STRING ? item->string.data : number, &at);
 		if (r < 0)
 			return r;
 	}
 	return 0;
+}
+
+int policy_read_publish(const struct policy_builder *b, const struct policy_key *key, const struct json_value *value,
+			const struct policy_place *place)
+{
+	return read_ports(b, key, value, place, add, forms);
+}
+
+static int add_host_port(const struct policy_builder *b, struct policy_list *list, const char *text,
+			 const struct policy_place *place)
+{
+	uint16_t port;
+
+	if (number_parse_port(text, strlen(text), &port) < 0)
+		return policy_refuse(b, place, "Write the number of a port, as in 5432.", "\"%s\" is no port.",
+				     json_printable(text).text);
+	for (size_t i = 0; i < list->count; i++)
+		if (strcmp(list->items[i].text, text) == 0)
+			return 0;
+	if (list->count >= LIMIT_PUBLISHED_PORTS)
+		return policy_refuse(b, place, NULL, "There are more than %u ports.", LIMIT_PUBLISHED_PORTS);
+	return policy_list_append(b, list, text, place->line);
+}
+
+int policy_read_host_ports(const struct policy_builder *b, const struct policy_key *key, const struct json_value *value,
+			   const struct policy_place *place)
+{
+	return read_ports(b, key, value, place, add_host_port, "Write the numbers of ports, as in [5432].");
 }

@@ -189,6 +189,7 @@ static void write_sandbox(const struct output *o, const struct policy *p)
 	write_text(o, policy_unlisted_name(p->egress.unlisted), &p->unlisted.origin);
 	write_list(o, "allowedDomains", &p->allowed_domains);
 	write_list(o, "publish", &p->publish);
+	write_list(o, "hostPorts", &p->host_ports);
 	write_denied(o, &p->denied_domains);
 	write_proxy(o, &p->proxy);
 	json_write_object_end(o->writer);

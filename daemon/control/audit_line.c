@@ -7,7 +7,7 @@
 
 static const char *const via_names[VIA_COUNT] = {
 	[VIA_CONNECT] = "connect", [VIA_HTTP] = "http",   [VIA_CAPTURE] = "capture", [VIA_DNS] = "dns",
-	[VIA_PACKET] = "packet",   [VIA_SOCKS] = "socks", [VIA_PUBLISH] = "publish",
+	[VIA_PACKET] = "packet",   [VIA_SOCKS] = "socks", [VIA_PUBLISH] = "publish", [VIA_HOST_PORT] = "host-port",
 };
 
 static const char *protocol_name(uint32_t protocol)

@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/limits.h"
+#include "base/number.h"
 #include "daemon/control/env_build.h"
 #include "daemon/control/plan_mounts.h"
 #include "daemon/wire/netns.h"
@@ -110,28 +111,47 @@ static int check_port(uint16_t inside, struct error *e)
 	return 0;
 }
 
+static int add_port(struct plan_built *b, const struct plan_port *port, struct error *e)
+{
+	for (uint32_t i = 0; i < b->plan.n_ports; i++)
+		if (b->ports[i].way != port->way && b->ports[i].inside == port->inside)
+			return error_set(e, ERROR_REFUSED, EADDRINUSE, "hostPorts", "Name it in one of them.",
+					 "Port %u of the sandbox is to lead to the host and to be published.",
+					 port->inside);
+	b->ports[b->plan.n_ports++] = *port;
+	return check_port(port->inside, e);
+}
+
 static int build_ports(const struct plan_input *in, struct plan_built *b, struct error *e)
 {
-	const struct policy_list *list = &in->policy->publish;
+	const struct policy_list *in_list = &in->policy->publish, *out_list = &in->policy->host_ports;
+	int r = 0;
 
-	if (list->count == 0)
+	if (in_list->count + out_list->count == 0)
 		return 0;
-	b->ports = calloc(list->count, sizeof(*b->ports));
+	b->ports = calloc(in_list->count + out_list->count, sizeof(*b->ports));
 	if (!b->ports)
 		return error_set(e, ERROR_INTERNAL, ENOMEM, "publish", NULL, "There is no memory left.");
-	for (size_t i = 0; i < list->count; i++) {
-		struct plan_port *p = &b->ports[i];
-		int r = policy_publish_parse(list->items[i].text, &p->host, &p->inside);
-
-		if (r < 0)
-			return error_set(e, ERROR_INTERNAL, -r, "publish", NULL, "A port of the policy is malformed.");
-		r = check_port(p->inside, e);
-		if (r < 0)
-			return r;
-	}
 	b->plan.ports = b->ports;
-	b->plan.n_ports = (uint32_t)list->count;
-	return 0;
+	for (size_t i = 0; r == 0 && i < in_list->count; i++) {
+		struct plan_port p = { .way = PLAN_PORT_IN };
+
+		r = policy_publish_parse(in_list->items[i].text, &p.host, &p.inside);
+		if (r == 0)
+			r = add_port(b, &p, e);
+	}
+	for (size_t i = 0; r == 0 && i < out_list->count; i++) {
+		const char *text = out_list->items[i].text;
+		struct plan_port p = { .way = PLAN_PORT_OUT };
+
+		r = number_parse_port(text, strlen(text), &p.inside);
+		p.host = p.inside;
+		if (r == 0)
+			r = add_port(b, &p, e);
+	}
+	if (r < 0 && e->code == ERROR_NONE)
+		return error_set(e, ERROR_INTERNAL, -r, "publish", NULL, "A port of the policy is malformed.");
+	return r;
 }
 
 int plan_build(const struct plan_input *in, struct plan_built *ret, struct error *e)

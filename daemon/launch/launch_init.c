@@ -22,6 +22,7 @@
 #include "daemon/linux/launch/launch_landlock.h"
 #include "daemon/linux/watch/launch_late.h"
 #include "daemon/linux/net/launch_net.h"
+#include "daemon/linux/net/launch_publish.h"
 #include "daemon/linux/launch/launch_pty.h"
 #include "daemon/linux/launch/launch_rights.h"
 #include "daemon/linux/view/launch_search.h"
@@ -133,6 +134,7 @@ static const struct launch_step steps[] = {
 	{ "sysctl", launch_net_sysctl },
 	{ "nft ruleset", launch_net_ruleset },
 	{ "listening sockets", launch_net_listeners },
+	{ "lent ports", launch_publish_lent },
 	{ "mount namespace", launch_view_private },
 	{ "view root", launch_view_root },
 	{ "covers", launch_cover_prepare },

@@ -10,6 +10,7 @@
 #include "base/fd.h"
 #include "base/fd_pass.h"
 #include "daemon/session/owner.h"
+#include "daemon/wire/plan.h"
 
 /* Messages that wait for room: every open question and some signals. */
 #define QUEUE_MAX 320
@@ -92,8 +93,8 @@ static int dispatch(struct link *l, const struct link_message *m, ssize_t len, c
 	if ((m->type == LINK_EXITED && !exit_is_valid(m)) ||
 	    (m->type == LINK_STOPPED && (m->value <= 0 || m->value >= 128)))
 		return -EBADMSG;
-	if (m->type == LINK_PORT &&
-	    ((m->family != AF_INET && m->family != AF_INET6) || m->port == 0 || m->to_port == 0))
+	if (m->type == LINK_PORT && ((m->family != AF_INET && m->family != AF_INET6) || m->port == 0 ||
+				     m->to_port == 0 || m->kind == 0 || m->kind >= PLAN_PORT_WAY_END))
 		return -EBADMSG;
 	switch (m->type) {
 	case LINK_LISTENERS:
@@ -107,7 +108,7 @@ static int dispatch(struct link *l, const struct link_message *m, ssize_t len, c
 		l->handlers->agent(l->data, m->type, fds[0]);
 		break;
 	case LINK_PORT:
-		l->handlers->port(l->data, fds[0], m->to_port);
+		l->handlers->port(l->data, fds[0], m->kind, m->to_port);
 		break;
 	case LINK_SOCKET:
 		l->handlers->socket(l->data, m->query, n_fds == 1 ? fds[0] : m->value);

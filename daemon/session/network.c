@@ -34,12 +34,12 @@ int network_open(struct network *n, uv_loop_t *loop, const struct session_setup 
 }
 
 int network_add_port(struct network *n, uv_loop_t *loop, const struct session_setup *setup, struct events *events,
-		     struct link *link, int listener, uint16_t inside)
+		     struct link *link, int listener, uint32_t way, uint16_t to)
 {
-	int r = n->publish ? 0 : publish_open(loop, setup->uid, events, link, &n->publish);
+	int r = n->ports ? 0 : ports_open(loop, setup->uid, events, link, &n->ports);
 
 	if (r == 0)
-		return publish_add(n->publish, listener, inside);
+		return ports_add(n->ports, listener, way, to);
 	fd_close(listener);
 	return r;
 }
@@ -50,7 +50,7 @@ void network_close(struct network *n)
 		gateway_close(n->gateway);
 	dns_close(n->dns);
 	nflog_close(n->nflog);
-	publish_close(n->publish);
+	ports_close(n->ports);
 	*n = (struct network){ .gateway = NULL };
 }
 

@@ -6,7 +6,7 @@
 #include "daemon/session/dns.h"
 #include "daemon/session/gateway.h"
 #include "daemon/session/nflog.h"
-#include "daemon/session/publish.h"
+#include "daemon/session/ports.h"
 #include "daemon/session/session.h"
 #include "daemon/wire/link_wire.h"
 
@@ -15,16 +15,17 @@ struct network {
 	struct gateway *gateway;
 	struct dns *dns;
 	struct nflog *nflog;
-	struct publish *publish; /* with the first port */
+	struct ports *ports; /* with the first port */
 };
 
 /* setup, names, events and link must outlive it. 0, -EEXIST, or another -errno: the process ends soon, and descriptors
  * that nobody has taken go with it. */
 int network_open(struct network *n, uv_loop_t *loop, const struct session_setup *setup, struct names *names,
 		 struct events *events, struct link *link, const int fds[LISTENER_COUNT]);
-/* A published port (publish.h); may come before the listeners. listener: taken, also on failure. 0 or -errno. */
+/* A port that leads in or out (ports.h); may come before the listeners. listener: taken, also on failure. 0 or -errno.
+ */
 int network_add_port(struct network *n, uv_loop_t *loop, const struct session_setup *setup, struct events *events,
-		     struct link *link, int listener, uint16_t inside);
+		     struct link *link, int listener, uint32_t way, uint16_t to);
 /* The gateway goes first: it reports its connections, and uses link and names until its handles are closed. */
 void network_close(struct network *n);
 /* Puts next, which is taken, into the place of live, which all parts look at; also before network_open(). Returns how

@@ -366,21 +366,21 @@ static void on_agent(void *data, uint32_t type, int listener)
 	finish(s);
 }
 
-static void on_port(void *data, int listener, uint16_t inside)
+static void on_port(void *data, int listener, uint32_t way, uint16_t to)
 {
 	struct session *s = data;
-	int r = network_add_port(&s->network, &s->loop, s->setup, control_events(s->control), s->link, listener,
-				 inside);
+	int r = network_add_port(&s->network, &s->loop, s->setup, control_events(s->control), s->link, listener, way,
+				 to);
 
 	if (r < 0)
-		fail(s, "a published port", r);
+		fail(s, "a port", r);
 }
 
 static void on_socket(void *data, uint32_t query, int fd)
 {
 	struct session *s = data;
 
-	publish_socket(s->network.publish, query, fd);
+	ports_socket(s->network.ports, query, fd);
 }
 
 static void on_link_status(void *data, const struct link_message *m)

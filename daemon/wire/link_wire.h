@@ -25,9 +25,10 @@ enum link_type {
 			  to_address = what it was connected to. Or AF_UNIX with one descriptor, a connection that
 			  the listener of LINK_SSH or LINK_GPG has accepted */
 	LINK_HANGUP,   /* the client is gone: SIGHUP + SIGCONT to everybody, then SIGKILL after a grace of 2 s */
-	/* launch -> session */
-	LINK_PORT, /* one descriptor: a listener on the host's loopback, family; port = its number, to_port = the port
-		      inside that its connections lead to; before STARTED */
+	/* launch, for those of the namespace pid 1 -> session */
+	LINK_PORT, /* one descriptor: a listener on a loopback address, family, port its number; kind (enum
+		      plan_port_way) says of which side, to_port = the port of the other one that its connections lead
+		      to; before STARTED */
 	/* session -> pid 1, and its answer */
 	LINK_SOCKET, /* query, family (AF_INET, AF_INET6): asks for a TCP socket of the session's namespace. Answer: the
 			same query, value 0 and one descriptor, or value = -errno and none */

@@ -18,8 +18,8 @@
 #define MOUNT_WIRE_MIN (4 + 4 + 4 + 8 + 2 * STRING_WIRE_MIN)
 /* effect, flags, group, pattern */
 #define RULE_WIRE_MIN (4 + 4 + 4 + STRING_WIRE_MIN)
-/* two ports */
-#define PORT_WIRE_MIN (2 + 2)
+/* way, two ports */
+#define PORT_WIRE_MIN (2 + 2 + 2)
 #define MODE_ALL 01777u
 #define UMASK_ALL 0777u
 #define FLAGS_ALL                                                                                                      \
@@ -87,8 +87,10 @@ static int append_rule(struct buffer *b, const struct path_rule *rule)
 
 static int append_port(struct buffer *b, const struct plan_port *port)
 {
-	int r = buffer_append_u16(b, port->host);
+	int r = buffer_append_u16(b, port->way);
 
+	if (r == 0)
+		r = buffer_append_u16(b, port->host);
 	return r == 0 ? buffer_append_u16(b, port->inside) : r;
 }
 
@@ -183,7 +185,7 @@ static int decode_head(struct cursor *c, struct plan *p, struct error *e)
 		return bad(e, "%u mounts", p->n_mounts);
 	if (p->n_rules > LIMIT_PLAN_RULES)
 		return bad(e, "%u rules", p->n_rules);
-	if (p->n_ports > LIMIT_PUBLISHED_PORTS)
+	if (p->n_ports > LIMIT_PLAN_PORTS)
 		return bad(e, "%u ports", p->n_ports);
 	if (cursor_string(c, ISOD_ID_LEN + 1, &p->id) < 0 || !id_is_valid(p->id))
 		return bad(e, "the session's id");
@@ -321,14 +323,30 @@ static int decode_rules(struct cursor *c, uint32_t n, struct path_rule *rules, s
 	return 0;
 }
 
+static bool port_is_sound(const struct plan_port *p)
+{
+	if (p->inside == 0)
+		return false;
+	return p->way == PLAN_PORT_OUT ? p->host == p->inside : p->host == 0 || p->host >= PLAN_PORT_MIN;
+}
+
+/* Two listeners of one number on one side, or a server inside where a listener of ours is to be. */
+static bool ports_meet(const struct plan_port *a, const struct plan_port *b)
+{
+	if (a->way == b->way)
+		return a->host != 0 && a->host == b->host;
+	return a->inside == b->inside;
+}
+
 static int decode_ports(struct cursor *c, uint32_t n, struct plan_port *ports, struct error *e)
 {
 	for (uint32_t i = 0; i < n; i++) {
-		if (cursor_u16(c, &ports[i].host) < 0 || (ports[i].host != 0 && ports[i].host < PLAN_PORT_MIN) ||
-		    cursor_u16(c, &ports[i].inside) < 0 || ports[i].inside == 0)
+		if (cursor_u16(c, &ports[i].way) < 0 || ports[i].way == 0 || ports[i].way >= PLAN_PORT_WAY_END ||
+		    cursor_u16(c, &ports[i].host) < 0 || cursor_u16(c, &ports[i].inside) < 0 ||
+		    !port_is_sound(&ports[i]))
 			return bad(e, "port %u", i);
 		for (uint32_t k = 0; k < i; k++)
-			if (ports[i].host != 0 && ports[k].host == ports[i].host)
+			if (ports_meet(&ports[i], &ports[k]))
 				return bad(e, "port %u is there twice", i);
 	}
 	return 0;

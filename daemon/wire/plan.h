@@ -13,7 +13,7 @@
 #include "view/path_rules.h"
 
 #define PLAN_MAGIC 0x4e4c5049u /* "IPLN" */
-#define PLAN_VERSION 4
+#define PLAN_VERSION 5
 
 enum plan_flags {
 	PLAN_PTY = 1 << 0, /* the session gets a pty of its own as stdio */
@@ -83,9 +83,15 @@ struct plan_mount {
 	const char *target; /* absolute, without . or .. or doubled slashes */
 };
 
-/* A port of the session's loopback that one of the host's loopback leads to. */
+enum plan_port_way {
+	PLAN_PORT_IN = 1, /* a port of the host's loopback leads to one of the session's */
+	PLAN_PORT_OUT,    /* one of the session's to that of the host's with the same number */
+	PLAN_PORT_WAY_END
+};
+
 struct plan_port {
-	uint16_t host;   /* PLAN_PORT_MIN or more; 0: any that is free */
+	uint16_t way;    /* enum plan_port_way */
+	uint16_t host;   /* IN: PLAN_PORT_MIN or more; 0: any that is free */
 	uint16_t inside; /* 1 or more */
 };
 
@@ -111,7 +117,7 @@ struct plan {
 	/* All rules of the view, expanded: what is searched for at the start and refused later. */
 	const struct path_rule *rules;
 	uint32_t n_rules;
-	const struct plan_port *ports; /* host ports differ, 0 apart */
+	const struct plan_port *ports; /* nothing is led to twice, or round and round */
 	uint32_t n_ports;
 };
 

@@ -45,7 +45,17 @@ enum session_type {
 	SESSION_TYPE_END
 };
 
-enum session_via { VIA_CONNECT = 1, VIA_HTTP, VIA_CAPTURE, VIA_DNS, VIA_PACKET, VIA_SOCKS, VIA_PUBLISH, VIA_COUNT };
+enum session_via {
+	VIA_CONNECT = 1,
+	VIA_HTTP,
+	VIA_CAPTURE,
+	VIA_DNS,
+	VIA_PACKET,
+	VIA_SOCKS,
+	VIA_PUBLISH,
+	VIA_HOST_PORT,
+	VIA_COUNT
+};
 
 enum session_once { ONCE_USED = 1, ONCE_OVER /* the connection that had it has ended */ };
 

@@ -58,6 +58,7 @@ FAULTS = {
     'sysctl': [f'pid1/openat:2={os.O_WRONLY | os.O_CLOEXEC:#x}@ioctl:1=0x8914'],
     'nft ruleset': ['socket:0=16:2=12'],
     'listening sockets': ['listen'],
+    'lent ports': ['pid1/listen@sendmsg'],
     'mount namespace': ['pid1/mount_setattr@listen'],
     'view root': ['move_mount'],
     'covers': ['mkdirat:2=0'],
@@ -111,6 +112,12 @@ def many_rules(project):
     return ['--policy', policy]
 
 
+def lent_port(project):
+    policy = os.path.join(project, 'policy.json')
+    write(policy, json.dumps({'sandbox': {'network': {'hostPorts': [5432]}}}))
+    return ['--policy', policy]
+
+
 def deep_folders(project):
     """A path that no call takes."""
     entry, here = pwd.getpwnam(USERS[0]), os.open(project, os.O_PATH)
@@ -142,7 +149,7 @@ def lent_agent(project):
 
 
 agents = []
-PREPARE = {'rules': many_rules, 'ssh-agent': lent_agent, 'bound of the search': deep_folders}
+PREPARE = {'rules': many_rules, 'lent ports': lent_port, 'ssh-agent': lent_agent, 'bound of the search': deep_folders}
 # steps whose fault has a message of its own, and what must be in it
 MESSAGES = {
     'rules': 'Cannot allocate memory', 'late guard': 'Invalid argument',

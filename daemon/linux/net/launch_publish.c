@@ -77,18 +77,22 @@ static int listen_both(uint16_t *port, int fds[FAMILIES])
 	return -EADDRINUSE;
 }
 
-static int hand_over(const struct launch *l, const int fds[FAMILIES], uint16_t host, uint16_t inside)
+static int hand_over(const struct launch *l, const int fds[FAMILIES], uint16_t port, const struct plan_port *p)
 {
 	static const uint16_t families[FAMILIES] = { AF_INET, AF_INET6 };
 
 	for (int i = 0; i < FAMILIES; i++) {
-		struct link_message m = { .type = LINK_PORT, .family = families[i], .port = host, .to_port = inside };
+		struct link_message m = { .type = LINK_PORT,
+					  .kind = p->way,
+					  .family = families[i],
+					  .port = port,
+					  .to_port = p->way == PLAN_PORT_IN ? p->inside : p->host };
 		ssize_t n = fds[i] < 0 ? 0 : fd_pass_send(l->link_fd, &m, sizeof(m), &fds[i], 1);
 
 		if (n < 0)
 			return (int)n;
 	}
-	return launch_report_port(LAUNCH_FD_REPORT, host, inside);
+	return p->way == PLAN_PORT_IN ? launch_report_port(LAUNCH_FD_REPORT, port, p->inside) : 0;
 }
 
 static int refuse(struct error *e, int err, const struct plan_port *p)
@@ -97,12 +101,15 @@ static int refuse(struct error *e, int err, const struct plan_port *p)
 		err == EADDRINUSE
 			? "Free it, choose another one (--publish HOSTPORT:PORT), or let isod choose (--publish :PORT)."
 		: err == EACCES ? "Choose a higher one: --publish HOSTPORT:PORT."
-				: "Start without it: --publish, or \"publish\" of the policy.";
+				: "Start without it: --publish, \"publish\" or \"hostPorts\" of the policy.";
 
 	if (p->host == 0)
 		return error_set(e, ERROR_REFUSED, err, NULL, remedy,
 				 "No port of the host can lead to port %u of the sandbox: %s.", p->inside,
 				 strerror(err));
+	if (p->way == PLAN_PORT_OUT)
+		return launch_step_fail(e, err, remedy, "Port %u of the host cannot be lent: %s.", p->host,
+					strerror(err));
 	return error_set(e, ERROR_REFUSED, err, NULL, remedy, "Port %u of the host cannot be published: %s.", p->host,
 			 err == EADDRINUSE ? "something listens on it already" : strerror(err));
 }
@@ -115,10 +122,20 @@ static int publish(struct launch *l, const struct plan_port *p, struct error *e)
 	r = listen_both(&port, fds);
 	if (r < 0)
 		return refuse(e, -r, p);
-	r = hand_over(l, fds, port, p->inside);
+	r = hand_over(l, fds, port, p);
 	for (int i = 0; i < FAMILIES; i++)
 		if (fds[i] >= 0)
 			fd_close(fds[i]);
+	return r;
+}
+
+static int publish_all(struct launch *l, enum plan_port_way way, struct error *e)
+{
+	int r = 0;
+
+	for (uint32_t i = 0; r == 0 && i < l->plan.n_ports; i++)
+		if (l->plan.ports[i].way == way)
+			r = publish(l, &l->plan.ports[i], e);
 	return r;
 }
 
@@ -143,10 +160,15 @@ int launch_publish_listen(struct launch *l, struct error *e)
 		return 0;
 	/* What the machine reserves is not the caller's (net.ipv4.ip_unprivileged_port_start). */
 	r = set_bind_service(false);
-	for (uint32_t i = 0; r == 0 && i < l->plan.n_ports; i++)
-		r = publish(l, &l->plan.ports[i], e);
+	if (r == 0)
+		r = publish_all(l, PLAN_PORT_IN, e);
 	back = set_bind_service(true);
 	return r < 0 ? r : back;
+}
+
+int launch_publish_lent(struct launch *l, struct error *e)
+{
+	return publish_all(l, PLAN_PORT_OUT, e);
 }
 
 int launch_publish_socket(int link_fd, const struct link_message *asked)

@@ -167,7 +167,10 @@ static const struct mistake mistakes[] = {
 	{ NET("\"publish\":[8000, \"8000:80\"]"), "1: sandbox.network.publish[1]",
 	  "Port 8000 of the host leads to port 8000 already", "another port" },
 	/* later versions */
-	{ NET("\"hostPorts\":[]"), "1: sandbox.network.hostPorts", "does not enforce", "Remove" },
+	{ NET("\"hostPorts\":5432"), "1: sandbox.network.hostPorts", "an array of ports", "5432" },
+	{ NET("\"hostPorts\":[null]"), "1: sandbox.network.hostPorts[0]", "a number or a string", "5432" },
+	{ NET("\"hostPorts\":[0]"), "1: sandbox.network.hostPorts[0]", "\"0\" is no port", "5432" },
+	{ NET("\"hostPorts\":[\"1:2\"]"), "1: sandbox.network.hostPorts[0]", "\"1:2\" is no port", "5432" },
 	{ NET("\"allowUnixSockets\":[]"), "1: sandbox.network.allowUnixSockets", "does not enforce", "Remove" },
 	{ NET("\"budget\":{}"), "1: sandbox.network.budget", "does not enforce", "Remove" },
 	{ NET("\"onUnlisted\":\"allow\""), "1: sandbox.network.onUnlisted", "must be \"deny\"", "" },

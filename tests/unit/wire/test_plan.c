@@ -34,7 +34,10 @@ static const struct path_rule rules[] = {
 	{ PATH_EXEMPT, PATH_RULE_FLAGS_ALL, PROTECT_GROUP_COUNT - 1, "/" },
 };
 
-static const struct plan_port ports[] = { { 0, 80 }, { 1024, 1 }, { 65535, 65535 }, { 0, 81 } };
+static const struct plan_port ports[] = {
+	{ PLAN_PORT_IN, 0, 80 }, { PLAN_PORT_IN, 1024, 1 }, { PLAN_PORT_IN, 65535, 65535 },
+	{ PLAN_PORT_IN, 0, 81 }, { PLAN_PORT_OUT, 22, 22 }, { PLAN_PORT_OUT, 1024, 1024 },
+};
 
 static struct plan sample(void)
 {
@@ -214,8 +217,8 @@ static void counts_are_bounded_by_the_bytes(void **state)
 	refuse_bytes(b.data, b.len, "16385 mounts");
 	memcpy(b.data + 28, (uint8_t[]){ 1, 0, 0, 0 }, 4);
 	memcpy(b.data + 32, (uint8_t[]){ 1, 0, 0, 0 }, 4);
-	memcpy(b.data + 36, (uint8_t[]){ LIMIT_PUBLISHED_PORTS + 1, 0, 0, 0 }, 4);
-	refuse_bytes(b.data, b.len, "33 ports");
+	memcpy(b.data + 36, (uint8_t[]){ LIMIT_PLAN_PORTS + 1, 0, 0, 0 }, 4);
+	refuse_bytes(b.data, b.len, "65 ports");
 }
 
 static void ports_are_checked(void **state)
@@ -224,10 +227,16 @@ static void ports_are_checked(void **state)
 		struct plan_port ports[2];
 		const char *message;
 	} bad[] = {
-		{ { { 1023, 80 }, { 0, 1 } }, "port 0" },
-		{ { { 1, 80 }, { 0, 1 } }, "port 0" },
-		{ { { 0, 0 }, { 0, 1 } }, "port 0" },
-		{ { { 8080, 80 }, { 8080, 81 } }, "port 1 is there twice" },
+		{ { { PLAN_PORT_IN, 1023, 80 }, { PLAN_PORT_IN, 0, 1 } }, "port 0" },
+		{ { { PLAN_PORT_IN, 1, 80 }, { PLAN_PORT_IN, 0, 1 } }, "port 0" },
+		{ { { PLAN_PORT_IN, 0, 0 }, { PLAN_PORT_IN, 0, 1 } }, "port 0" },
+		{ { { 0, 0, 1 }, { PLAN_PORT_IN, 0, 1 } }, "port 0" },
+		{ { { PLAN_PORT_WAY_END, 0, 1 }, { PLAN_PORT_IN, 0, 1 } }, "port 0" },
+		{ { { PLAN_PORT_OUT, 0, 0 }, { PLAN_PORT_IN, 0, 1 } }, "port 0" },
+		{ { { PLAN_PORT_OUT, 22, 23 }, { PLAN_PORT_IN, 0, 1 } }, "port 0" },
+		{ { { PLAN_PORT_IN, 8080, 80 }, { PLAN_PORT_IN, 8080, 81 } }, "port 1 is there twice" },
+		{ { { PLAN_PORT_OUT, 80, 80 }, { PLAN_PORT_OUT, 80, 80 } }, "port 1 is there twice" },
+		{ { { PLAN_PORT_OUT, 80, 80 }, { PLAN_PORT_IN, 8080, 80 } }, "port 1 is there twice" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {

@@ -1,9 +1,10 @@
-#include "daemon/session/publish.h"
+#include "daemon/session/ports.h"
 
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
@@ -13,18 +14,20 @@
 #include "base/limits.h"
 #include "daemon/session/events.h"
 #include "daemon/session/link.h"
+#include "daemon/session/owner.h"
 #include "daemon/session/pair.h"
 #include "daemon/session/peer_uid.h"
 #include "daemon/session/tally.h"
+#include "daemon/wire/plan.h"
 #include "policy/egress.h"
 
 /* Milliseconds in which refusals of one user at one port are told together. */
 #define WINDOW 5000
-#define LISTENERS_MAX (2 * LIMIT_PUBLISHED_PORTS)
+#define LISTENERS_MAX (2 * LIMIT_PLAN_PORTS)
 
 /*
- *   ASKED       pid 1 was asked for a socket of .family
- *   CONNECTING  .pair.far is on its way to the program
+ *   ASKED       in: pid 1 was asked for a socket of .family; out: whose the near end is, while it is there
+ *   CONNECTING  .pair.far is on its way
  *   RELAYING    both ends are there
  */
 enum state { ASKED, CONNECTING, RELAYING };
@@ -32,23 +35,27 @@ enum state { ASKED, CONNECTING, RELAYING };
 struct passage {
 	struct grave grave;
 	TAILQ_ENTRY(passage) link;
-	struct publish *publish;
+	struct ports *ports;
 	enum state state;
 	struct pair pair;
+	uint32_t way; /* enum plan_port_way */
 	uint32_t query;
-	uint32_t uid;
+	uint32_t uid;   /* in */
+	uint32_t owner; /* out: open question of owner.h, or 0 */
 	uint16_t family;
-	uint16_t inside;
+	uint16_t to;
 	uint64_t started; /* uv_hrtime() */
+	struct session_connection event;
 };
 
 struct listener {
 	struct watch watch;
-	struct publish *publish;
-	uint16_t inside;
+	struct ports *ports;
+	uint32_t way;
+	uint16_t to;
 };
 
-struct publish {
+struct ports {
 	uint32_t uid;
 	struct events *events;
 	struct link *link;
@@ -62,31 +69,36 @@ struct publish {
 	char scratch[RELAY_SCRATCH];
 };
 
-static void tell(const struct passage *c, uint32_t reason)
+static void put_event(struct passage *c, uint32_t reason)
 {
-	const bool six = c->family == AF_INET6;
-	struct session_connection e = { .via = VIA_PUBLISH,
-					.allowed = reason == EGRESS_ALLOWED,
-					.reason = reason,
-					.rule = UINT32_MAX,
-					.protocol = IPPROTO_TCP,
-					.family = c->family,
-					.port = c->inside,
-					.peer_uid = c->uid,
-					/* As everywhere, up is what leaves the session. */
-					.bytes_up = c->pair.down.bytes,
-					.bytes_down = c->pair.up.bytes,
-					.duration_us = (uv_hrtime() - c->started) / 1000 };
+	const bool six = c->family == AF_INET6, in = c->way == PLAN_PORT_IN;
+	struct session_connection *e = &c->event;
 
-	memcpy(e.address, six ? (const void *)&in6addr_loopback : (const void *)"\177\0\0\1", six ? 16 : 4);
-	events_connection(c->publish->events, &e);
+	e->via = in ? VIA_PUBLISH : VIA_HOST_PORT;
+	e->allowed = reason == EGRESS_ALLOWED;
+	e->reason = reason;
+	e->rule = UINT32_MAX;
+	e->protocol = IPPROTO_TCP;
+	e->family = c->family;
+	e->port = c->to;
+	e->peer_uid = c->uid;
+	/* As everywhere, up is what leaves the session. */
+	e->bytes_up = in ? c->pair.down.bytes : c->pair.up.bytes;
+	e->bytes_down = in ? c->pair.up.bytes : c->pair.down.bytes;
+	e->duration_us = (uv_hrtime() - c->started) / 1000;
+	memcpy(e->address, six ? (const void *)&in6addr_loopback : (const void *)"\177\0\0\1", six ? 16 : 4);
+	if (!in)
+		snprintf(e->name, sizeof(e->name), "localhost");
 }
 
 static void end(struct passage *c, uint32_t reason)
 {
-	struct publish *p = c->publish;
+	struct ports *p = c->ports;
 
-	tell(c, reason);
+	if (c->owner)
+		owner_forget(p->link, c->owner);
+	put_event(c, reason);
+	events_connection(p->events, &c->event);
 	pair_done(&c->pair, &p->poller);
 	TAILQ_REMOVE(&p->passages, c, link);
 	poller_bury(&p->poller, &c->grave);
@@ -97,29 +109,35 @@ static void end(struct passage *c, uint32_t reason)
 		poller_again(&p->poller, &p->listeners[i].watch);
 }
 
-static void ask(struct passage *c, uint16_t family)
+static void on_near(struct watch *w);
+static void on_far(struct watch *w);
+static void connect_far(struct passage *c, int fd);
+
+/* in: a socket of the other side comes from there. */
+static void reach(struct passage *c, uint16_t family)
 {
-	struct publish *p = c->publish;
+	struct ports *p = c->ports;
 	struct link_message m = { .type = LINK_SOCKET, .family = family };
 
-	c->state = ASKED;
 	c->family = family;
+	if (c->way == PLAN_PORT_OUT) {
+		connect_far(c, socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+		return;
+	}
+	c->state = ASKED;
 	c->query = m.query = ++p->last_query;
 	if (link_send(p->link, &m) < 0)
 		end(c, EGRESS_LIMIT);
 }
 
-static void on_near(struct watch *w);
-static void on_far(struct watch *w);
-
 static void run(struct passage *c)
 {
-	switch (pair_run(&c->pair, c->publish->scratch)) {
+	switch (pair_run(&c->pair, c->ports->scratch)) {
 	case RELAY_DONE:
 		end(c, EGRESS_ALLOWED);
 		break;
 	case RELAY_AGAIN:
-		poller_again(&c->publish->poller, &c->pair.near);
+		poller_again(&c->ports->poller, &c->pair.near);
 		break;
 	default:
 		break;
@@ -129,9 +147,9 @@ static void run(struct passage *c)
 /* A program that listens on "localhost" may have got either family. */
 static void refused(struct passage *c, int err)
 {
-	poller_close_watch(&c->publish->poller, &c->pair.far);
+	poller_close_watch(&c->ports->poller, &c->pair.far);
 	if (c->family == AF_INET && err == ECONNREFUSED)
-		ask(c, AF_INET6);
+		reach(c, AF_INET6);
 	else
 		end(c, EGRESS_UNREACHABLE);
 }
@@ -173,7 +191,7 @@ static void on_near(struct watch *w)
 		end(c, EGRESS_ALLOWED);
 }
 
-static int connect_inside(int fd, uint16_t family, uint16_t port)
+static int connect_loopback(int fd, uint16_t family, uint16_t port)
 {
 	const struct sockaddr_in v4 = { .sin_family = AF_INET,
 					.sin_port = htons(port),
@@ -190,33 +208,38 @@ static int connect_inside(int fd, uint16_t family, uint16_t port)
 	return r < 0 && errno != EINPROGRESS ? -errno : 0;
 }
 
-void publish_socket(struct publish *p, uint32_t query, int fd)
+/* fd: taken; negative: there is none. */
+static void connect_far(struct passage *c, int fd)
 {
-	struct passage *c = p ? TAILQ_FIRST(&p->passages) : NULL;
 	int r;
 
-	while (c && (c->state != ASKED || c->query != query))
-		c = TAILQ_NEXT(c, link);
-	if (!c) {
-		if (fd >= 0)
-			fd_close(fd);
-		return;
-	}
 	if (fd < 0) {
 		end(c, EGRESS_LIMIT);
 		return;
 	}
 	c->state = CONNECTING;
-	r = connect_inside(fd, c->family, c->inside);
+	r = connect_loopback(fd, c->family, c->to);
 	if (r < 0) {
 		fd_close(fd);
 		refused(c, -r);
-	} else if (poller_add(&p->poller, &c->pair.far, fd, on_far) < 0) {
+	} else if (poller_add(&c->ports->poller, &c->pair.far, fd, on_far) < 0) {
 		end(c, EGRESS_LIMIT);
 	}
 }
 
-static void refuse_user(struct publish *p, uint16_t inside, uint32_t uid)
+void ports_socket(struct ports *p, uint32_t query, int fd)
+{
+	struct passage *c = p ? TAILQ_FIRST(&p->passages) : NULL;
+
+	while (c && (c->way != PLAN_PORT_IN || c->state != ASKED || c->query != query))
+		c = TAILQ_NEXT(c, link);
+	if (c)
+		connect_far(c, fd);
+	else if (fd >= 0)
+		fd_close(fd);
+}
+
+static void refuse_user(struct ports *p, uint16_t to, uint32_t uid)
 {
 	const struct session_connection c = { .via = VIA_PUBLISH,
 					      .reason = EGRESS_OTHER_USER,
@@ -224,20 +247,48 @@ static void refuse_user(struct publish *p, uint16_t inside, uint32_t uid)
 					      .protocol = IPPROTO_TCP,
 					      .family = AF_INET,
 					      .address = { 127, 0, 0, 1 },
-					      .port = inside,
+					      .port = to,
 					      .peer_uid = uid };
 
 	tally_add(p->refused, &c);
 }
 
-static void serve(struct publish *p, int fd, uint16_t inside)
+static bool admits(struct ports *p, const struct listener *l, int fd, uint32_t *ret_uid)
+{
+	*ret_uid = UINT32_MAX;
+	if (peer_uid(fd, ret_uid) == 0 && (*ret_uid == p->uid || *ret_uid == 0))
+		return true;
+	refuse_user(p, l->to, *ret_uid);
+	return false;
+}
+
+static void on_owner(void *data, uint32_t pid, const char *program)
+{
+	struct passage *c = data;
+
+	c->owner = 0;
+	c->event.pid = pid;
+	snprintf(c->event.program, sizeof(c->event.program), "%s", program);
+	reach(c, AF_INET);
+}
+
+static uint32_t ask_owner(struct passage *c, const struct sockaddr *peer)
+{
+	uint8_t address[16] = { 127, 0, 0, 1 };
+
+	/* The numbers of a lent port are the same on both sides. */
+	if (peer->sa_family == AF_INET6)
+		memcpy(address, &in6addr_loopback, sizeof(address));
+	return owner_ask(c->ports->link, peer, address, c->to, on_owner, c);
+}
+
+static void serve(struct ports *p, const struct listener *l, int fd, const struct sockaddr *peer)
 {
 	static const int on = 1;
-	uint32_t uid = UINT32_MAX;
+	uint32_t uid = 0;
 	struct passage *c;
 
-	if (peer_uid(fd, &uid) < 0 || (uid != p->uid && uid != 0)) {
-		refuse_user(p, inside, uid);
+	if (l->way == PLAN_PORT_IN && !admits(p, l, fd, &uid)) {
 		fd_close(fd);
 		return;
 	}
@@ -247,35 +298,40 @@ static void serve(struct publish *p, int fd, uint16_t inside)
 		return;
 	}
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-	c->publish = p;
-	c->inside = inside;
+	c->ports = p;
+	c->way = l->way;
+	c->to = l->to;
 	c->uid = uid;
 	c->started = uv_hrtime();
 	pair_init(&c->pair);
 	TAILQ_INSERT_TAIL(&p->passages, c, link);
 	p->n_passages++;
+	if (l->way == PLAN_PORT_OUT)
+		c->owner = ask_owner(c, peer);
 	if (poller_add(&p->poller, &c->pair.near, fd, on_near) < 0)
 		end(c, EGRESS_LIMIT);
-	else
-		ask(c, AF_INET);
+	else if (!c->owner)
+		reach(c, AF_INET);
 }
 
 static void on_listener(struct watch *w)
 {
 	struct listener *l = (struct listener *)((char *)w - offsetof(struct listener, watch));
-	struct publish *p = l->publish;
+	struct ports *p = l->ports;
 
 	while (p->n_passages < LIMIT_PUBLISHED_CONNECTIONS) {
-		int fd = accept4(w->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		struct sockaddr_in6 peer = { 0 };
+		socklen_t len = sizeof(peer);
+		int fd = accept4(w->fd, (struct sockaddr *)&peer, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
 		if (fd >= 0)
-			serve(p, fd, l->inside);
+			serve(p, l, fd, (const struct sockaddr *)&peer);
 		else if (errno != EINTR && errno != ECONNABORTED)
 			break;
 	}
 }
 
-int publish_add(struct publish *p, int listener, uint16_t inside)
+int ports_add(struct ports *p, int listener, uint32_t way, uint16_t to)
 {
 	struct listener *l = &p->listeners[p->n_listeners];
 	int r = p->n_listeners < LISTENERS_MAX ? fd_set_nonblock(listener, true) : -E2BIG;
@@ -284,17 +340,18 @@ int publish_add(struct publish *p, int listener, uint16_t inside)
 		fd_close(listener);
 		return r;
 	}
-	l->publish = p;
-	l->inside = inside;
+	l->ports = p;
+	l->way = way;
+	l->to = to;
 	r = poller_add(&p->poller, &l->watch, listener, on_listener);
 	if (r == 0)
 		p->n_listeners++;
 	return r;
 }
 
-int publish_open(uv_loop_t *loop, uint32_t uid, struct events *events, struct link *link, struct publish **ret)
+int ports_open(uv_loop_t *loop, uint32_t uid, struct events *events, struct link *link, struct ports **ret)
 {
-	struct publish *p = calloc(1, sizeof(*p));
+	struct ports *p = calloc(1, sizeof(*p));
 	int r;
 
 	if (!p)
@@ -317,10 +374,10 @@ int publish_open(uv_loop_t *loop, uint32_t uid, struct events *events, struct li
 
 static void on_closed(struct poller *poller)
 {
-	free((char *)poller - offsetof(struct publish, poller));
+	free((char *)poller - offsetof(struct ports, poller));
 }
 
-void publish_close(struct publish *p)
+void ports_close(struct ports *p)
 {
 	struct passage *c;
 
