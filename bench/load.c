@@ -3,8 +3,9 @@
  * itself is measured.
  *   load serve ADDRESS PORT                            origin: 'P' + 63 bytes -> echoed; 'B' + u32 MiB -> that much
  * data load rate  SECONDS PARALLEL PROXY|- PORT HOST PORT   new tunnels a second, each with one ping load ping  SECONDS
- * 1 PROXY|- PORT HOST PORT          latency of a ping in one open tunnel load bulk  MIB 1 PROXY|- PORT HOST PORT one
- * tunnel, that many MiB PROXY - = direct. Prints one line of JSON.
+ * 1 PROXY|- PORT HOST PORT          latency of a ping in one open tunnel load bulk  MIB PARALLEL PROXY|- PORT HOST PORT
+ * that many MiB through each of the tunnels at once; load hold  - COUNT PROXY|- PORT HOST PORT   so many tunnels, each
+ * with a ping, then nothing until stdin ends. PROXY - = direct. Prints one line of JSON.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -155,17 +156,17 @@ static void *run_ping(void *data)
 	return NULL;
 }
 
-static void run_bulk(struct job *j, unsigned mib)
+static void *run_bulk(void *of)
 {
-	static char data[1 << 18];
+	struct job *j = of;
+	unsigned mib = (unsigned)j->max_samples;
+	char data[64 << 10];
 	unsigned char order[PING] = { 'B', mib & 255, mib >> 8 & 255, mib >> 16 & 255, mib >> 24 };
 	unsigned long long left = (unsigned long long)mib << 20;
 	int fd = open_tunnel(j);
-	double began;
 
 	if (fd < 0)
 		die("tunnel");
-	began = now();
 	if (full(fd, (char *)order, PING, 1) < 0)
 		die("order");
 	while (left > 0) {
@@ -175,7 +176,23 @@ static void run_bulk(struct job *j, unsigned mib)
 			die("bulk");
 		left -= (unsigned long long)r;
 	}
-	printf("{\"gbit_s\":%.2f}\n", (double)mib * 8 * 1048576 / 1e9 / (now() - began));
+	close(fd);
+	return NULL;
+}
+
+static void run_hold(struct job *j, int count)
+{
+	char byte;
+
+	for (int i = 0; i < count; i++) {
+		int fd = open_tunnel(j);
+
+		if (fd < 0 || ping(fd) < 0)
+			die("tunnel");
+	}
+	printf("{\"held\":%d}\n", count);
+	fflush(stdout);
+	(void)!read(0, &byte, 1);
 }
 
 static void *serve_one(void *data)
@@ -257,8 +274,21 @@ int main(int argc, char **argv)
 	seconds = atof(argv[2]);
 	is_ping = strcmp(argv[1], "ping") == 0;
 	all = (struct job){ argv[4], argv[5], argv[6], argv[7] };
+	if (strcmp(argv[1], "hold") == 0) {
+		run_hold(&all, parallel);
+		return 0;
+	}
 	if (strcmp(argv[1], "bulk") == 0) {
-		run_bulk(&all, (unsigned)atoi(argv[2]));
+		double began = now();
+
+		for (int i = 0; i < parallel && i < 256; i++) {
+			jobs[i] = all;
+			jobs[i].max_samples = atoi(argv[2]);
+			pthread_create(&threads[i], NULL, run_bulk, &jobs[i]);
+		}
+		for (int i = 0; i < parallel && i < 256; i++)
+			pthread_join(threads[i], NULL);
+		printf("{\"gbit_s\":%.2f}\n", seconds * parallel * 8 * 1048576 / 1e9 / (now() - began));
 		return 0;
 	}
 	all.samples = malloc(sizeof(float) * SAMPLES_MAX);
