@@ -9,6 +9,8 @@ import pytest
 
 from conftest import BUILD, PINS, USERS, write
 from connect_proxy import ConnectProxy
+from servers import listening
+from waiting import wait_for
 
 PASSWORD = 'me:p4ss:wörd-of-the-proxy'
 # Nobody here can resolve them: that a connection comes through shows who did.
@@ -105,6 +107,37 @@ print(s.recv(64), flush=True)
 try: print(s.recv(64), flush=True)
 except ConnectionResetError: print("reset", flush=True)
 '''
+
+
+TINYPROXY = '''
+Port 3129
+Listen 127.0.0.88
+Timeout 60
+BasicAuth me secret
+ConnectPort 443
+'''
+
+
+def test_tinyproxy(isod, web, ca, root_dir):
+    """One that others wrote: its login, and its own opinion about ports."""
+    conf, hosts = os.path.join(root_dir, 'tinyproxy.conf'), os.path.join(root_dir, 'hosts')
+    write(conf, TINYPROXY)
+    write(hosts, '127.0.0.77 git.example\n')
+    upstream(isod, url='http://127.0.0.88:3129')
+    write(os.path.join(isod.config_dir, 'proxy-auth'), 'me:secret\n', 0o600)
+    curl = (f'curl -s --cacert {ca} https://git.example/hello || echo failed; '
+            'curl -s -o /dev/null -w "%header{x-isod-reason}\\n" http://git.example/')
+    with subprocess.Popen(['unshare', '--mount', 'sh', '-c', f'mount --bind {hosts} /etc/hosts && exec tinyproxy -d -c {conf}'],
+                          stdout=subprocess.DEVNULL) as tinyproxy:
+        try:
+            wait_for(lambda: listening('127.0.0.88', 3129), 'tinyproxy listens')
+            good = isod.sh(curl, options=ALLOW)
+            write(os.path.join(isod.config_dir, 'proxy-auth'), 'me:wrong\n', 0o600)
+            bad = isod.sh(curl, options=ALLOW)
+        finally:
+            tinyproxy.terminate()
+    assert good.text.splitlines() == ['hello from nginx', 'proxy-refused'], good
+    assert bad.text.splitlines() == ['failed', 'proxy-auth'], bad
 
 
 def test_new_rules_hold_for_it_and_a_new_proxy_for_the_next_session(isod, proxy):

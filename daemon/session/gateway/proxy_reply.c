@@ -32,7 +32,8 @@ uint32_t proxy_reply_reason(uint16_t status)
 {
 	if (status >= 200 && status < 300)
 		return EGRESS_ALLOWED;
-	if (status == 407)
+	/* tinyproxy says 401 where the password is wrong. */
+	if (status == 407 || status == 401)
 		return EGRESS_PROXY_AUTH;
 	/* Gateway statuses are about the host behind; 500 and 501 are about the proxy's own state. */
 	if (status >= 502)
