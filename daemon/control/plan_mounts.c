@@ -120,23 +120,31 @@ static int add_private(const struct plan_input *in, const char *home, struct pla
 	return plan_mounts_add(b, &m, e);
 }
 
-/* gpg looks for its agent in a folder of its own there, and makes one where there is none. */
-static int add_gpg(const struct plan_input *in, struct plan_built *b, struct error *e)
+/* gpg looks for its agent in a folder of its own there. Its other one, in HOME, it would make itself; where the public
+ * keyring is lent something has made it before, and gpg wants it closed to others. */
+static int add_gpg(const struct plan_input *in, const char *home, struct plan_built *b, struct error *e)
 {
-	const char *folder = string_list_printf(&b->texts, "/run/user/%u/gnupg", in->caller->uid);
-	const char *link = string_list_printf(&b->texts, "/run/user/%u/gnupg/S.gpg-agent", in->caller->uid);
-	int r;
+	const char *folders[] = {
+		string_list_printf(&b->texts, "/run/user/%u/gnupg", in->caller->uid),
+		string_list_printf(&b->texts, "%s/.gnupg", strcmp(home, "/") == 0 ? "" : home),
+	};
+	struct plan_mount m = { .type = PLAN_MAKE_LINK,
+				.source = PLAN_GPG_SOCKET,
+				.target = string_list_printf(&b->texts, "/run/user/%u/gnupg/S.gpg-agent",
+							     in->caller->uid) };
 
-	if (!folder || !link)
+	if (!m.target)
 		return no_memory(e);
-	r = plan_mounts_add(
-		b, &(struct plan_mount){ .type = PLAN_MAKE_DIR, .flags = PLAN_OWNED, .target = folder, .mode = 0700 },
-		e);
-	return r < 0 ? r
-		     : plan_mounts_add(b,
-				       &(struct plan_mount){
-					       .type = PLAN_MAKE_LINK, .source = PLAN_GPG_SOCKET, .target = link },
-				       e);
+	for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
+		struct plan_mount folder = {
+			.type = PLAN_MAKE_DIR, .flags = PLAN_OWNED, .target = folders[i], .mode = 0700
+		};
+		int r = folders[i] ? plan_mounts_add(b, &folder, e) : no_memory(e);
+
+		if (r < 0)
+			return r;
+	}
+	return plan_mounts_add(b, &m, e);
 }
 
 /* A link goes only where the view has memory of its own, and where it hides nothing. */
@@ -218,7 +226,7 @@ int plan_mounts_build(const struct plan_input *in, struct plan_built *built, boo
 	if (r == 0)
 		r = add_private(in, rules.home, built, e);
 	if (r == 0 && in->gpg)
-		r = add_gpg(in, built, e);
+		r = add_gpg(in, rules.home, built, e);
 	if (r == 0)
 		r = plan_places_build(in, &rules, built, e);
 	if (r == 0)

@@ -104,6 +104,7 @@ static void an_answer_to_what_was_not_sent_ends_the_session(void **state)
 	_cleanup_close_ int runner = -1, helper = server_start_session(*state, 1000, "", &runner, id);
 	_cleanup_close_ int client = ask(*state, id, helper, 1);
 
+	assert_true(client >= 0);
 	say_done(*state, helper, 2, 0);
 	assert_string_equal(server_isod_expect(*state, CONTROL_KILL).id, id);
 }

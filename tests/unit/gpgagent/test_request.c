@@ -140,7 +140,7 @@ static void malformed(void **state)
 		"SIGKEY",
 		"SIGKEY " GRIP "0",
 		"SIGKEY " GRIP " ",
-		"SIGKEY -" GRIP,
+		("SIGKEY -" GRIP),
 		"SETHASH 8",
 		"SETHASH 8 xy",
 		"SETHASH 8 00 00",

@@ -248,6 +248,22 @@ static void test_full_and_gone(void **state)
 	run_until_answers(1);
 }
 
+/* A descriptor is never queued: with a link that is full there is no question, and nobody waits for its answer. */
+static void test_question_that_cannot_be_sent(void **state)
+{
+	(void)state;
+	while (link_send_signal(link_under_test, LINK_SIGNAL, 1) == 0)
+		;
+	assert_int_not_equal(owner_ask_local(link_under_test, peer, on_owner, NULL), 0);
+	assert_int_equal(answer.calls, 0);
+	/* The first turn has it: nothing else ever wakes this loop. */
+	uv_run(&loop, UV_RUN_NOWAIT);
+	uv_run(&loop, UV_RUN_NOWAIT);
+	assert_int_equal(answer.calls, 1);
+	assert_int_equal(answer.pid, 0);
+	assert_int_equal(ended, 1);
+}
+
 static void test_peer_that_does_not_read(void **state)
 {
 	struct link_message m;
@@ -343,6 +359,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_answer, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_timeout, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_full_and_gone, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_question_that_cannot_be_sent, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_peer_that_does_not_read, setup, teardown),
 		cmocka_unit_test(test_malformed),
 		cmocka_unit_test_setup_teardown(test_descriptors_are_not_leaked, setup, teardown),
