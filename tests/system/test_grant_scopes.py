@@ -151,6 +151,11 @@ def test_always(isod, web, user_policy, session, projects):
         assert r.rc != 0 and said in r.errors, r
     r = isod.ctl('grant', '--always', '--yes', s.id, 'two.example', user='root')
     assert r.rc == 1 and 'another user' in r.errors, r
+    write(path, text, mode=0o666, owner=pwd.getpwnam(USERS[0]))
+    r = isod.ctl('grant', '--always', '--yes', s.id, 'two.example')
+    assert r.rc == 1 and 'others may write' in r.errors, r
+    with open(path, encoding='utf-8') as f:
+        assert f.read() == text
     write(path, '{ "mistake": 1 }', owner=pwd.getpwnam(USERS[0]))
     r = isod.ctl('grant', '--always', '--yes', s.id, 'two.example')
     assert r.rc == 1 and 'mistake' in r.errors, r
