@@ -1,5 +1,6 @@
 /* The session's network with the rules that isod gives to every session: all ways lead to the listeners. */
 #include <arpa/inet.h>
+#include <errno.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <setjmp.h>
@@ -12,6 +13,7 @@
 #include <cmocka.h>
 
 #include "base/fd.h"
+#include "base/fd_pass.h"
 #include "daemon/linux/filter/nft_rules.h"
 #include "daemon/wire/netns.h"
 #include "tests/unit/launch/driver.h"
@@ -171,6 +173,69 @@ static void the_owner_of_a_connection_is_known(void **state)
 	stop(&s);
 }
 
+/* The answer to LINK_SOCKET; other messages are dropped. */
+static int receive_socket(struct session *s)
+{
+	for (;;) {
+		struct link_message m;
+		size_t n_fds = 1;
+		int fd = -1;
+
+		assert_int_equal(fd_pass_receive(s->driver.link, &m, sizeof(m), &fd, &n_fds), sizeof(m));
+		if (m.type != LINK_SOCKET)
+			continue;
+		assert_int_equal(m.query, 7);
+		assert_int_equal(m.value, 0);
+		assert_int_equal(n_fds, 1);
+		return fd;
+	}
+}
+
+/* Whoever connects a socket of pid 1's reaches what listens inside, wherever itself is. */
+static void sockets_of_the_namespace_are_made_later(void **state)
+{
+	const struct sockaddr_in to = { .sin_family = AF_INET,
+					.sin_port = htons(8000),
+					.sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct session s;
+	char ready;
+	int fd;
+
+	start(&s, PYTHON("import socket\n"
+			 "l = socket.create_server(('127.0.0.1', 8000))\n"
+			 "print(end='r', flush=True)\n"
+			 "assert l.accept()[0].recv(9) == b'x'\n"));
+	assert_int_equal(read(s.driver.output, &ready, 1), 1);
+	driver_send(&s.driver, &(struct link_message){ .type = LINK_SOCKET, .query = 7, .family = AF_INET6 });
+	fd_close(receive_socket(&s));
+	driver_send(&s.driver, &(struct link_message){ .type = LINK_SOCKET, .query = 7, .family = AF_INET });
+	fd = receive_socket(&s);
+	assert_int_equal(fd_set_nonblock(fd, false), 0);
+	assert_int_equal(connect(fd, (const struct sockaddr *)&to, sizeof(to)), 0);
+	assert_int_equal(write(fd, "x", 1), 1);
+	driver_link(&s.driver, LINK_EXITED, &s.message);
+	assert_int_equal(s.message.value, 0);
+	fd_close(fd);
+	stop(&s);
+}
+
+/* No socket of another kind: it is a malformed question, and ends the session. */
+static void sockets_of_other_families_are_not_made(void **state)
+{
+	struct link_message m;
+	struct session s;
+	size_t n_fds = 0;
+	ssize_t n;
+
+	start(&s, PYTHON("input()"));
+	driver_send(&s.driver, &(struct link_message){ .type = LINK_SOCKET, .query = 7, .family = AF_UNIX });
+	do
+		n = fd_pass_receive(s.driver.link, &m, sizeof(m), NULL, &n_fds);
+	while (n > 0 && m.type != LINK_SOCKET);
+	assert_true(n == 0 || n == -ECONNRESET);
+	stop(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -178,6 +243,8 @@ int main(void)
 		cmocka_unit_test(dns_is_captured),
 		cmocka_unit_test(refused_packets_are_logged),
 		cmocka_unit_test(the_owner_of_a_connection_is_known),
+		cmocka_unit_test(sockets_of_the_namespace_are_made_later),
+		cmocka_unit_test(sockets_of_other_families_are_not_made),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
