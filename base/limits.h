@@ -46,6 +46,11 @@
 #define LIMIT_EGRESS (8U << 20)
 #define LIMIT_EGRESS_RULES 100000
 #define LIMIT_PINNED_ADDRESSES 16
+/* Hosts with a byte budget of their own: with that of the whole session they are the bits of one number, so that a
+ * connection knows what it draws from. */
+#define LIMIT_EGRESS_BUDGETS 63
+/* More than any machine opens in a second. */
+#define LIMIT_EGRESS_RATE 1000000
 /* The text of a deny rule that its users are shown, in bytes: two lines of a terminal. */
 #define LIMIT_DENY_REASON 200
 

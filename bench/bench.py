@@ -157,7 +157,8 @@ def main():
         os.chmod(directory, 0o755)
         load, tool = (build(directory, name) for name in ('load', 'start'))
         isod = Isod(directory)
-        isod.policy({'hosts': {'ok.example': ['127.0.0.77']}})
+        isod.policy({'hosts': {'ok.example': ['127.0.0.77']},
+                     'sandbox': {'network': {'limits': {'newPerSecond': 1000000, 'newPerSecondPerHost': 1000000}}}})
         isod.start()
         as_user = {'user': entry.pw_uid, 'group': entry.pw_gid, 'extra_groups': [], 'cwd': project_of(USERS[0]),
                    'env': isod.environment(USERS[0])}

@@ -145,7 +145,8 @@ def main():
         load = os.path.join(directory, 'load')
         subprocess.run(['gcc', '-O2', '-pthread', '-o', load, os.path.join(TOP, 'bench/load.c')], check=True)
         isod = Isod(directory)
-        isod.policy({'hosts': {'ok.example': ['127.0.0.77']}})
+        isod.policy({'hosts': {'ok.example': ['127.0.0.77']},
+                     'sandbox': {'network': {'limits': {'newPerSecond': 1000000, 'newPerSecondPerHost': 1000000}}}})
         as_user = {'user': entry.pw_uid, 'group': entry.pw_gid, 'extra_groups': [], 'cwd': project_of(USERS[0]),
                    'env': isod.environment(USERS[0])}
         inside = [isod.client, 'run', '-q', '--allow-read', load, '--allow-domain', f'ok.example:{ORIGIN[1]}', '--', load]

@@ -23,8 +23,36 @@ static int append_line(struct buffer *out, const char *name, const struct json_v
 	return r < 0 ? r : buffer_append_string(out, "\n");
 }
 
+static int append_account(struct buffer *out, const char *name, const struct json_value *account)
+{
+	const struct json_value *used = json_get(account, "used"), *limit = json_get(account, "limit");
+	int r = buffer_printf(out, " %s %lld", name, used && used->type == JSON_INTEGER ? (long long)used->integer : 0);
+
+	return r < 0 || !limit || limit->type != JSON_INTEGER ? r
+							      : buffer_printf(out, "/%lld", (long long)limit->integer);
+}
+
+/* "budget     *.example.org: out 1024/4096 in 77" */
+static int append_budget(struct buffer *out, const struct json_value *budget)
+{
+	const struct json_value *host = json_get(budget, "host");
+	int r = buffer_printf(out, "%-10s ", "budget");
+
+	if (r == 0)
+		r = host && host->type == JSON_STRING ? listing_append(out, host)
+						      : buffer_append_string(out, "session");
+	if (r == 0)
+		r = buffer_append_string(out, ":");
+	if (r == 0)
+		r = append_account(out, "out", json_get(budget, "bytesOut"));
+	if (r == 0)
+		r = append_account(out, "in", json_get(budget, "bytesIn"));
+	return r < 0 ? r : buffer_append_string(out, "\n");
+}
+
 static int print(const struct json_value *answer)
 {
+	const struct json_value *budget = json_get(answer, "budget");
 	static const char *const names[] = { "id",    "name", "state", "project",    "uid",     "started",
 					     "ended", "exit", "late",  "lateReason", "learning" };
 	const struct json_value *session = json_get(answer, "session");
@@ -41,6 +69,8 @@ static int print(const struct json_value *answer)
 		if (r == 0)
 			r = grant_text_append(&out, &grants->array.items[i]);
 	}
+	for (size_t i = 0; r == 0 && budget && budget->type == JSON_ARRAY && i < budget->array.count; i++)
+		r = append_budget(&out, &budget->array.items[i]);
 	if (r == 0)
 		r = listing_append_ports(&out, "published  ", session);
 	if (r == 0)

@@ -40,6 +40,8 @@ enum egress_reason {
 	EGRESS_ECH,             /* "ech" */
 	EGRESS_TIMEOUT,         /* "timeout": the client did not say what it wants */
 	EGRESS_BAD_SOCKS,       /* "bad-socks" */
+	EGRESS_BUDGET,          /* "budget": the bytes that the policy allows there are used up */
+	EGRESS_RATE,            /* "rate": more new connections in a second than the policy allows */
 	/* Of an allowed connection that is to go through the upstream proxy (policy/egress_proxy.h). */
 	EGRESS_PROXY_UNREACHABLE, /* "proxy-unreachable" */
 	EGRESS_PROXY_AUTH,        /* "proxy-auth" */
@@ -101,6 +103,23 @@ enum egress_unlisted {
 	EGRESS_UNLISTED_COUNT
 };
 
+enum egress_direction { EGRESS_OUT, EGRESS_IN, EGRESS_DIRECTION_COUNT };
+
+/* Bytes that may go to and come from all hosts that a rule names, together (policy/egress_budget.h). */
+struct egress_budget {
+	struct egress_rule host;                /* without a port every port: .deny is set */
+	uint64_t bytes[EGRESS_DIRECTION_COUNT]; /* 0: no limit */
+};
+
+/* 0: no limit but those of base/limits.h. */
+struct egress_limits {
+	uint64_t bytes[EGRESS_DIRECTION_COUNT]; /* of the whole session */
+	uint32_t connections;                   /* open at a time */
+	uint32_t host_connections;              /* to one host */
+	uint32_t per_second;                    /* new connections; so many may come at once */
+	uint32_t host_per_second;
+};
+
 /*
  * Immutable once built. egress_rules_done() frees the texts and the arrays, so all of them are heap memory where it is
  * called; rules that point at other memory need only free(by_name). The rules keep their order: it never changes a
@@ -111,6 +130,9 @@ struct egress_rules {
 	uint32_t n_rules;
 	struct egress_pin *pins;
 	uint32_t n_pins;
+	struct egress_budget *budgets;
+	uint32_t n_budgets; /* at most LIMIT_EGRESS_BUDGETS */
+	struct egress_limits limits;
 	uint32_t unlisted;   /* enum egress_unlisted */
 	uint32_t generation; /* how often they were replaced while a session runs; no part of the wire form */
 	bool has_localhost; /* localhost is a name like others: outside a session, where it is the program's own machine

@@ -148,8 +148,11 @@ void egress_rules_done(struct egress_rules *r)
 		egress_rule_done(&r->rules[i]);
 	for (uint32_t i = 0; i < r->n_pins; i++)
 		free((char *)r->pins[i].name);
+	for (uint32_t i = 0; i < r->n_budgets; i++)
+		egress_rule_done(&r->budgets[i].host);
 	free(r->rules);
 	free(r->pins);
+	free(r->budgets);
 	free(r->by_name);
 	*r = (struct egress_rules){ 0 };
 }

@@ -57,6 +57,10 @@ static const struct reason reasons[] = {
 	[EGRESS_BAD_SOCKS] = { "bad-socks",
 			       "The SOCKS request is malformed, or not of SOCKS version 5 without a password.",
 			       "Write the proxy as socks5h:// without a user, or as http://." },
+	[EGRESS_BUDGET] = { "budget", "The bytes that the policy lets this session exchange there are used up.",
+			    "More needs a larger sandbox.network.budget and isoctl policy reload." },
+	[EGRESS_RATE] = { "rate", "There were more new connections in a second than the policy allows.",
+			  "Use connections again, or open fewer at a time.", true },
 	[EGRESS_PROXY_UNREACHABLE] = { "proxy-unreachable", "The upstream proxy does not answer.",
 				       "The policy allows the host: the proxy that leads out is down, or its "
 				       "upstreamProxy is wrong.",

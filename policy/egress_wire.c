@@ -1,5 +1,7 @@
 /*
- * Layout, little-endian: u32 magic, u32 version, u32 unlisted, u32 rules, u32 pins; then the rules and the pins.
+ * Layout, little-endian: u32 magic, u32 version, u32 unlisted, u32 rules, u32 pins, u32 budgets; then the limits (u64
+ * bytes out and in, u32 connections, a host's, new ones in a second, a host's), the rules, the pins and the budgets (a
+ * rule, u64 bytes out and in).
  * An allow rule ends in a u32, the number of its one connection or 0; a deny rule in the text for its users, "" for
  * none. Strings are blocks that end in NUL; addresses have a u8 4 or 6 before their 4 or 16 bytes. Nothing may follow.
  */
@@ -16,6 +18,7 @@
 /* The least that a rule or a pin takes: bounds the memory that a short message can ask for. */
 #define RULE_MIN 8
 #define PIN_MIN 9
+#define BUDGET_MIN 24
 
 static int append_address(struct buffer *b, int family, const uint8_t address[16])
 {
@@ -112,20 +115,49 @@ static int encode_pin(const struct egress_pin *pin, struct buffer *ret)
 	return r;
 }
 
+static int encode_bytes(const uint64_t bytes[EGRESS_DIRECTION_COUNT], struct buffer *ret)
+{
+	int r = buffer_append_u64(ret, bytes[EGRESS_OUT]);
+
+	return r < 0 ? r : buffer_append_u64(ret, bytes[EGRESS_IN]);
+}
+
+static int encode_limits(const struct egress_limits *l, struct buffer *ret)
+{
+	const uint32_t numbers[] = { l->connections, l->host_connections, l->per_second, l->host_per_second };
+	int r = encode_bytes(l->bytes, ret);
+
+	for (size_t i = 0; r == 0 && i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		r = buffer_append_u32(ret, numbers[i]);
+	return r;
+}
+
+static int encode_budget(const struct egress_budget *b, struct buffer *ret)
+{
+	int r = b->host.deny ? encode_rule(&b->host, ret) : -EINVAL;
+
+	return r < 0 ? r : encode_bytes(b->bytes, ret);
+}
+
 int egress_encode(const struct egress_rules *r, struct buffer *ret)
 {
-	const uint32_t head[] = { EGRESS_WIRE_MAGIC, EGRESS_WIRE_VERSION, r->unlisted, r->n_rules, r->n_pins };
+	const uint32_t head[] = { EGRESS_WIRE_MAGIC, EGRESS_WIRE_VERSION, r->unlisted,
+				  r->n_rules,        r->n_pins,           r->n_budgets };
 	size_t start = ret->len;
 	int result = 0;
 
-	if (r->n_rules > LIMIT_EGRESS_RULES || r->n_pins > LIMIT_EGRESS_RULES)
+	if (r->n_rules > LIMIT_EGRESS_RULES || r->n_pins > LIMIT_EGRESS_RULES || r->n_budgets > LIMIT_EGRESS_BUDGETS)
 		return -EMSGSIZE;
 	for (size_t i = 0; result == 0 && i < sizeof(head) / sizeof(head[0]); i++)
 		result = buffer_append_u32(ret, head[i]);
+	if (result == 0)
+		result = encode_limits(&r->limits, ret);
 	for (uint32_t i = 0; result == 0 && i < r->n_rules; i++)
 		result = encode_rule(&r->rules[i], ret);
 	for (uint32_t i = 0; result == 0 && i < r->n_pins; i++)
 		result = encode_pin(&r->pins[i], ret);
+	for (uint32_t i = 0; result == 0 && i < r->n_budgets; i++)
+		result = encode_budget(&r->budgets[i], ret);
 	if (result == 0 && ret->len - start > LIMIT_EGRESS)
 		result = -EMSGSIZE;
 	return result;
@@ -188,34 +220,71 @@ static int decode_pin(struct cursor *c, struct egress_pin *ret)
 	return r;
 }
 
-static int decode_head(struct cursor *c, uint32_t *ret_unlisted, uint32_t *ret_rules, uint32_t *ret_pins)
+static int decode_bytes(struct cursor *c, uint64_t ret[EGRESS_DIRECTION_COUNT])
+{
+	int r = cursor_u64(c, &ret[EGRESS_OUT]);
+
+	return r < 0 ? r : cursor_u64(c, &ret[EGRESS_IN]);
+}
+
+static int decode_limits(struct cursor *c, struct egress_limits *ret)
+{
+	uint32_t *const numbers[] = { &ret->connections, &ret->host_connections, &ret->per_second,
+				      &ret->host_per_second };
+	int r = decode_bytes(c, ret->bytes);
+
+	for (size_t i = 0; r == 0 && i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		r = cursor_u32(c, numbers[i]);
+	if (r == 0 && (ret->per_second > LIMIT_EGRESS_RATE || ret->host_per_second > LIMIT_EGRESS_RATE))
+		r = -EBADMSG;
+	return r;
+}
+
+static int decode_budget(struct cursor *c, struct egress_budget *ret)
+{
+	int r = decode_rule(c, &ret->host);
+
+	if (r == 0 && !ret->host.deny)
+		r = -EBADMSG;
+	return r < 0 ? r : decode_bytes(c, ret->bytes);
+}
+
+struct counts {
+	uint32_t rules, pins, budgets;
+};
+
+static int decode_head(struct cursor *c, uint32_t *ret_unlisted, struct counts *ret)
 {
 	uint32_t magic, version, unlisted;
 
 	if (cursor_u32(c, &magic) < 0 || cursor_u32(c, &version) < 0 || cursor_u32(c, &unlisted) < 0 ||
-	    cursor_u32(c, ret_rules) < 0 || cursor_u32(c, ret_pins) < 0)
+	    cursor_u32(c, &ret->rules) < 0 || cursor_u32(c, &ret->pins) < 0 || cursor_u32(c, &ret->budgets) < 0)
 		return -EBADMSG;
 	if (magic != EGRESS_WIRE_MAGIC || version != EGRESS_WIRE_VERSION || unlisted >= EGRESS_UNLISTED_COUNT ||
-	    *ret_rules > LIMIT_EGRESS_RULES || *ret_pins > LIMIT_EGRESS_RULES ||
-	    (size_t)(c->end - c->at) < (size_t)*ret_rules * RULE_MIN + (size_t)*ret_pins * PIN_MIN)
+	    ret->rules > LIMIT_EGRESS_RULES || ret->pins > LIMIT_EGRESS_RULES || ret->budgets > LIMIT_EGRESS_BUDGETS ||
+	    (size_t)(c->end - c->at) <
+		    (size_t)ret->rules * RULE_MIN + (size_t)ret->pins * PIN_MIN + (size_t)ret->budgets * BUDGET_MIN)
 		return -EBADMSG;
 	*ret_unlisted = unlisted;
 	return 0;
 }
 
 /* Counts rise with each name that is owned, so that egress_rules_done() frees a half-read set. */
-static int decode_body(struct cursor *c, uint32_t n_rules, uint32_t n_pins, struct egress_rules *ret)
+static int decode_body(struct cursor *c, const struct counts *n, struct egress_rules *ret)
 {
-	int r = 0;
+	int r = decode_limits(c, &ret->limits);
 
-	ret->rules = calloc(n_rules + (size_t)1, sizeof(*ret->rules));
-	ret->pins = calloc(n_pins + (size_t)1, sizeof(*ret->pins));
-	if (!ret->rules || !ret->pins)
+	ret->rules = calloc(n->rules + (size_t)1, sizeof(*ret->rules));
+	ret->pins = calloc(n->pins + (size_t)1, sizeof(*ret->pins));
+	ret->budgets = calloc(n->budgets + (size_t)1, sizeof(*ret->budgets));
+	if (!ret->rules || !ret->pins || !ret->budgets)
 		return -ENOMEM;
-	while (r == 0 && ret->n_rules < n_rules)
+	while (r == 0 && ret->n_rules < n->rules)
 		r = decode_rule(c, &ret->rules[ret->n_rules++]);
-	while (r == 0 && ret->n_pins < n_pins)
+	while (r == 0 && ret->n_pins < n->pins)
 		r = decode_pin(c, &ret->pins[ret->n_pins++]);
+	while (r == 0 && ret->n_budgets < n->budgets)
+		r = decode_budget(c, &ret->budgets[ret->n_budgets++]);
 	if (r == 0 && c->at != c->end)
 		r = -EBADMSG;
 	if (r == 0)
@@ -231,15 +300,16 @@ int egress_decode(const void *data, size_t len, struct egress_rules *ret)
 {
 	struct cursor c = { .at = data };
 	struct egress_rules rules = { 0 };
-	uint32_t unlisted = 0, n_rules, n_pins;
+	uint32_t unlisted = 0;
+	struct counts n;
 	int r;
 
 	if (len == 0 || len > LIMIT_EGRESS)
 		return -EBADMSG;
 	c.end = c.at + len;
-	r = decode_head(&c, &unlisted, &n_rules, &n_pins);
+	r = decode_head(&c, &unlisted, &n);
 	if (r == 0)
-		r = decode_body(&c, n_rules, n_pins, &rules);
+		r = decode_body(&c, &n, &rules);
 	if (r < 0) {
 		egress_rules_done(&rules);
 		return r;

@@ -10,6 +10,10 @@
 
 /* A fork bomb must not fill the host's pid table; agents with many tools stay far below. */
 #define BUILT_IN_PIDS 4096
+/* Of connections: beyond what package managers and browsers do, below what a scan or a flood would. */
+#define BUILT_IN_HOST_CONNECTIONS 2048
+#define BUILT_IN_PER_SECOND 2000
+#define BUILT_IN_HOST_PER_SECOND 1000
 
 static const char *const layer_names[] = {
 	[POLICY_BUILT_IN] = "built-in", [POLICY_ADMINISTRATOR] = "administrator", [POLICY_USER] = "user",
@@ -28,6 +32,11 @@ static void set_built_in(struct policy *p)
 
 	p->memory.origin = p->cpu_pct.origin = p->wall.origin = p->pids.origin = origin;
 	p->pids.value = BUILT_IN_PIDS;
+	p->budget[EGRESS_OUT].origin = p->budget[EGRESS_IN].origin = origin;
+	p->connections = (struct policy_number){ .value = LIMIT_SESSION_CONNECTIONS, .origin = origin };
+	p->host_connections = (struct policy_number){ .value = BUILT_IN_HOST_CONNECTIONS, .origin = origin };
+	p->per_second = (struct policy_number){ .value = BUILT_IN_PER_SECOND, .origin = origin };
+	p->host_per_second = (struct policy_number){ .value = BUILT_IN_HOST_PER_SECOND, .origin = origin };
 	p->nesting_origin = p->unlisted.origin = origin;
 	p->unlisted.most = EGRESS_UNLISTED_LEARN;
 	for (size_t i = 0; i < PROTECT_GROUP_COUNT; i++)
@@ -56,6 +65,20 @@ static int arrange_rules(struct egress_rules *egress, struct error *e)
 	free(egress->rules);
 	egress->rules = rules;
 	return 0;
+}
+
+static void compile_limits(struct policy *p)
+{
+	p->egress.limits = (struct egress_limits){
+		.bytes = { p->budget[EGRESS_OUT].value, p->budget[EGRESS_IN].value },
+		.connections = (uint32_t)p->connections.value,
+		.host_connections = (uint32_t)p->host_connections.value,
+		.per_second = (uint32_t)p->per_second.value,
+		.host_per_second = (uint32_t)p->host_per_second.value,
+	};
+	for (size_t i = 0; i < p->n_budgets; i++)
+		for (int k = 0; k < EGRESS_DIRECTION_COUNT; k++)
+			p->egress.budgets[i].bytes[k] = p->budgets[i].bytes[k].value;
 }
 
 static int read_layers(const struct policy_input *layers, size_t n_layers, struct json_arena **arena, struct policy *p,
@@ -100,6 +123,7 @@ int policy_load(const struct policy_input *layers, size_t n_layers, struct polic
 		r = arrange_rules(&ret->egress, e);
 	if (r < 0)
 		return r;
+	compile_limits(ret);
 	r = egress_rules_prepare(&ret->egress);
 	if (r < 0)
 		return error_set(e, ERROR_INTERNAL, -r, "", NULL, "The policy cannot be prepared.");
@@ -119,6 +143,7 @@ void policy_done(struct policy *p)
 	free(p->host_ports.items);
 	free(p->environment_set);
 	free(p->hosts);
+	free(p->budgets);
 	free(p->ssh_host_keys);
 	egress_rules_done(&p->egress);
 	egress_proxy_done(&p->proxy.way);

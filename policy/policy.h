@@ -54,6 +54,12 @@ struct policy_number {
 	struct policy_origin origin;
 };
 
+/* An entry of network.budget.hosts; 0 in .bytes is no limit in that direction. */
+struct policy_budget {
+	const char *host; /* as written */
+	struct policy_number bytes[EGRESS_DIRECTION_COUNT];
+};
+
 /* "onUnlisted": what of it counts is egress.unlisted. Never looser than the administrator's; "learn" is his, the user's
  * own file's and the command line's alone. */
 struct policy_unlisted {
@@ -109,6 +115,11 @@ struct policy {
 	size_t n_environment_set;
 	struct policy_pair *hosts; /* the pins of egress as written, one pair a name and address */
 	size_t n_hosts;
+	struct policy_number budget[EGRESS_DIRECTION_COUNT]; /* bytes of the whole session */
+	struct policy_budget *budgets;                       /* entry i is budget i of egress */
+	size_t n_budgets;
+	struct policy_number connections, host_connections; /* open at a time */
+	struct policy_number per_second, host_per_second;   /* new connections */
 	struct egress_rules egress; /* allowed_domains, denied_domains and hosts, compiled; rule i of egress belongs to
 				       allowed_domains[i], then denied_domains */
 	struct policy_proxy proxy;
@@ -151,9 +162,9 @@ bool policy_lends_gpg(const struct policy *p);
  * How layers merge: lists append (deny beats allow whatever the order); a limit is the smallest that any layer sets,
  * and the built-in one where none does; a switch is what the last layer says, but where the administrator has chosen
  * the stricter value it stands (nesting, toolchains, caches, those of sshAgent and gpgAgent: false; protect,
- * overlayProject, hostbound: true); lateFiles and latePlants "require" of any layer stands; of two values for one
- * variable the later layer's counts; where the administrator names keys of a host, those of other layers do not count
- * for it.
+ * overlayProject, hostbound: true); byte budgets of several layers for the same hosts are limits of one budget;
+ * lateFiles and latePlants "require" of any layer stands; of two values for one variable the later layer's counts;
+ * where the administrator names keys of a host, those of other layers do not count for it.
  */
 
 struct json_writer;

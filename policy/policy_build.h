@@ -37,6 +37,14 @@ int policy_rule_append(const struct policy_builder *b, const struct egress_rule 
 int policy_pair_append(const struct policy_builder *b, struct policy_pair **pairs, size_t *n, const char *name,
 		       const char *value, uint32_t line);
 int policy_pin_append(const struct policy_builder *b, const struct egress_pin *pin);
+/* One for host, which is taken over on success. */
+int policy_budget_append(const struct policy_builder *b, const char *text, const struct egress_rule *host);
+
+/* policy_limits.c */
+/* An integer, or text for parse. Whatever is neither becomes 0, which no limit may be. */
+uint64_t policy_read_quantity(const struct json_value *value, int (*parse)(const char *text, uint64_t *ret));
+/* The smallest that any layer sets; the built-in value counts only where none does. */
+void policy_merge_number(const struct policy_builder *b, struct policy_number *number, uint64_t value, uint32_t line);
 
 /* policy_value.c: for arrays of strings, one call an item, where place names it. */
 struct policy_key;

@@ -86,7 +86,7 @@ static int read_member(const struct policy_builder *b, const char *parent, const
 	return read_object(b, key->path, &member->value);
 }
 
-/* Recursion is bounded by the table of keys: three levels. */
+/* Recursion is bounded by the table of keys: four levels. */
 static int read_object(const struct policy_builder *b, const char *parent, const struct json_value *object)
 {
 	for (size_t i = 0; i < object->object.count; i++) {

@@ -22,7 +22,8 @@ const struct policy_key *policy_key_find(const char *parent, const char *name);
  * another object. */
 const char *policy_key_suggest(const char *parent, const char *name);
 
-/* policy_value.c, policy_domains.c, policy_filesystem.c, policy_hosts.c, policy_limits.c, policy_proxy.c, policy_ssh.c
+/* policy_value.c, policy_budget.c, policy_domains.c, policy_filesystem.c, policy_hosts.c, policy_limits.c,
+ * policy_proxy.c, policy_ssh.c
  */
 policy_read_fn policy_read_later;
 policy_read_fn policy_read_paths;
@@ -34,6 +35,11 @@ policy_read_fn policy_read_late;
 policy_read_fn policy_read_degraded;
 policy_read_fn policy_read_domains;
 policy_read_fn policy_read_unlisted;
+policy_read_fn policy_read_budget;
+policy_read_fn policy_read_budgets;
+policy_read_fn policy_read_exceeded;
+policy_read_fn policy_read_connections;
+policy_read_fn policy_read_rate;
 policy_read_fn policy_read_publish;
 policy_read_fn policy_read_host_ports;
 policy_read_fn policy_read_hosts;

@@ -10,19 +10,20 @@
 #define CPUS_MAX 4096
 #define WALL_MAX UINT32_MAX
 
-/* The smallest that any layer sets; the built-in value counts only where none does. */
+void policy_merge_number(const struct policy_builder *b, struct policy_number *number, uint64_t value, uint32_t line)
+{
+	if (number->origin.layer == POLICY_BUILT_IN || value < number->value)
+		*number = (struct policy_number){ .value = value, .origin = policy_builder_origin(b, line) };
+}
+
 static int merge_limit(const struct policy_builder *b, const struct policy_key *key, uint64_t value,
 		       const struct policy_place *place)
 {
-	struct policy_number *number = (struct policy_number *)((char *)b->policy + key->offset);
-
-	if (number->origin.layer == POLICY_BUILT_IN || value < number->value)
-		*number = (struct policy_number){ .value = value, .origin = policy_builder_origin(b, place->line) };
+	policy_merge_number(b, (struct policy_number *)((char *)b->policy + key->offset), value, place->line);
 	return 0;
 }
 
-/* An integer, or text for parse. Whatever is neither becomes 0, which no limit may be. */
-static uint64_t read_quantity(const struct json_value *value, int (*parse)(const char *text, uint64_t *ret))
+uint64_t policy_read_quantity(const struct json_value *value, int (*parse)(const char *text, uint64_t *ret))
 {
 	uint64_t n = 0;
 
@@ -36,7 +37,7 @@ static uint64_t read_quantity(const struct json_value *value, int (*parse)(const
 int policy_read_memory(const struct policy_builder *b, const struct policy_key *key, const struct json_value *value,
 		       const struct policy_place *place)
 {
-	uint64_t n = read_quantity(value, number_parse_size);
+	uint64_t n = policy_read_quantity(value, number_parse_size);
 
 	if (n < MEMORY_MIN || n > MEMORY_MAX)
 		return policy_refuse(b, place, "Write it as in \"512M\" or \"8G\".",
@@ -47,7 +48,7 @@ int policy_read_memory(const struct policy_builder *b, const struct policy_key *
 int policy_read_pids(const struct policy_builder *b, const struct policy_key *key, const struct json_value *value,
 		     const struct policy_place *place)
 {
-	uint64_t n = read_quantity(value, NULL);
+	uint64_t n = policy_read_quantity(value, NULL);
 
 	if (n == 0 || n > PIDS_MAX)
 		return policy_refuse(b, place, NULL, "The value must be an integer of 1 to %u.", PIDS_MAX);
@@ -84,7 +85,7 @@ int policy_read_cpus(const struct policy_builder *b, const struct policy_key *ke
 int policy_read_wall(const struct policy_builder *b, const struct policy_key *key, const struct json_value *value,
 		     const struct policy_place *place)
 {
-	uint64_t n = read_quantity(value, number_parse_duration);
+	uint64_t n = policy_read_quantity(value, number_parse_duration);
 
 	if (n == 0 || n > WALL_MAX)
 		return policy_refuse(b, place, "Write it as in \"90s\", \"30m\" or \"12h\".",

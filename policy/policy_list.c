@@ -67,3 +67,24 @@ int policy_pair_append(const struct policy_builder *b, struct policy_pair **pair
 					      .origin = policy_builder_origin(b, line) };
 	return 0;
 }
+
+int policy_budget_append(const struct policy_builder *b, const char *text, const struct egress_rule *host)
+{
+	struct policy *p = b->policy;
+	struct policy_budget *budgets = grow(p->budgets, p->n_budgets, sizeof(*budgets));
+	struct egress_budget *compiled = grow(p->egress.budgets, p->egress.n_budgets, sizeof(*compiled));
+	const char *copy = json_arena_copy(b->arena, text, strlen(text));
+
+	if (budgets)
+		p->budgets = budgets;
+	if (compiled)
+		p->egress.budgets = compiled;
+	if (!budgets || !compiled || !copy)
+		return policy_no_memory(b);
+	budgets[p->n_budgets] = (struct policy_budget){ .host = copy };
+	for (int i = 0; i < EGRESS_DIRECTION_COUNT; i++)
+		budgets[p->n_budgets].bytes[i].origin = (struct policy_origin){ .layer = POLICY_BUILT_IN, .path = "" };
+	p->n_budgets++;
+	compiled[p->egress.n_budgets++] = (struct egress_budget){ .host = *host };
+	return 0;
+}

@@ -13,6 +13,14 @@ void policy_network_swap(struct policy *a, struct policy *b)
 	SWAP(a->denied_domains, b->denied_domains);
 	SWAP(a->hosts, b->hosts);
 	SWAP(a->n_hosts, b->n_hosts);
+	SWAP(a->budget[EGRESS_OUT], b->budget[EGRESS_OUT]);
+	SWAP(a->budget[EGRESS_IN], b->budget[EGRESS_IN]);
+	SWAP(a->budgets, b->budgets);
+	SWAP(a->n_budgets, b->n_budgets);
+	SWAP(a->connections, b->connections);
+	SWAP(a->host_connections, b->host_connections);
+	SWAP(a->per_second, b->per_second);
+	SWAP(a->host_per_second, b->host_per_second);
 	SWAP(a->egress, b->egress);
 	SWAP(a->unlisted, b->unlisted);
 }

@@ -98,6 +98,17 @@ static void write_word(const struct output *o, const char *name, const struct po
 	write_text(o, s->on ? yes : no, &s->origin);
 }
 
+static void write_number(const struct output *o, const char *name, const struct policy_number *number)
+{
+	json_write_key(o->writer, name);
+	begin_value(o);
+	if (number->value == 0)
+		json_write_null(o->writer);
+	else
+		json_write_integer(o->writer, (int64_t)number->value);
+	end_value(o, &number->origin);
+}
+
 static void write_filesystem(const struct output *o, const struct policy *p)
 {
 	begin_object(o, "filesystem");
@@ -180,10 +191,30 @@ static void write_proxy(const struct output *o, const struct policy_proxy *proxy
 	end_value(o, &proxy->origin);
 }
 
-static void write_sandbox(const struct output *o, const struct policy *p)
+static void write_bytes(const struct output *o, const struct policy_number bytes[EGRESS_DIRECTION_COUNT])
 {
-	begin_object(o, "sandbox");
-	write_filesystem(o, p);
+	write_number(o, "bytesOut", &bytes[EGRESS_OUT]);
+	write_number(o, "bytesIn", &bytes[EGRESS_IN]);
+}
+
+static void write_budget(const struct output *o, const struct policy *p)
+{
+	begin_object(o, "budget");
+	write_bytes(o, p->budget);
+	json_write_key(o->writer, "hosts");
+	json_write_array(o->writer);
+	for (size_t i = 0; i < p->n_budgets; i++) {
+		json_write_object(o->writer);
+		json_write_member_string(o->writer, "host", p->budgets[i].host);
+		write_bytes(o, p->budgets[i].bytes);
+		json_write_object_end(o->writer);
+	}
+	json_write_array_end(o->writer);
+	json_write_object_end(o->writer);
+}
+
+static void write_network(const struct output *o, const struct policy *p)
+{
 	begin_object(o, "network");
 	json_write_key(o->writer, "onUnlisted");
 	write_text(o, policy_unlisted_name(p->egress.unlisted), &p->unlisted.origin);
@@ -192,7 +223,21 @@ static void write_sandbox(const struct output *o, const struct policy *p)
 	write_list(o, "hostPorts", &p->host_ports);
 	write_denied(o, &p->denied_domains);
 	write_proxy(o, &p->proxy);
+	write_budget(o, p);
+	begin_object(o, "limits");
+	write_number(o, "connections", &p->connections);
+	write_number(o, "connectionsPerHost", &p->host_connections);
+	write_number(o, "newPerSecond", &p->per_second);
+	write_number(o, "newPerSecondPerHost", &p->host_per_second);
 	json_write_object_end(o->writer);
+	json_write_object_end(o->writer);
+}
+
+static void write_sandbox(const struct output *o, const struct policy *p)
+{
+	begin_object(o, "sandbox");
+	write_filesystem(o, p);
+	write_network(o, p);
 	write_ssh(o, p);
 	write_gpg(o, p);
 	json_write_object_end(o->writer);
@@ -228,17 +273,6 @@ static void write_environment(const struct output *o, const struct policy *p)
 	}
 	json_write_object_end(o->writer);
 	json_write_object_end(o->writer);
-}
-
-static void write_number(const struct output *o, const char *name, const struct policy_number *number)
-{
-	json_write_key(o->writer, name);
-	begin_value(o);
-	if (number->value == 0)
-		json_write_null(o->writer);
-	else
-		json_write_integer(o->writer, (int64_t)number->value);
-	end_value(o, &number->origin);
 }
 
 /* Whole processors as a number, parts of one as a share. */

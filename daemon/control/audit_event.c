@@ -323,6 +323,23 @@ void audit_late(struct session *s, const struct late_event *m)
 	end(s, w, &line);
 }
 
+/* One an account and set of rules; so it has the room that changes of the policy have. */
+void audit_budget(struct session *s, const struct session_budget *m)
+{
+	_cleanup_buffer_ struct buffer line = BUFFER_INIT(LINE_MAX_BYTES);
+	struct json_writer *w;
+
+	if (s->audit.size >= (off_t)(LIMIT_AUDIT_FILE + LATE_ROOM + POLICY_ROOM)) {
+		s->audit.full++;
+		return;
+	}
+	w = begin(s, &line, "budget");
+	if (!w)
+		return;
+	audit_line_write_budget(w, m->account, m->direction, m->limit, &s->policy);
+	end(s, w, &line);
+}
+
 void audit_agent(struct session *s, const struct session_agent *m)
 {
 	_cleanup_buffer_ struct buffer line = BUFFER_INIT(LINE_MAX_BYTES);

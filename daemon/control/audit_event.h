@@ -28,6 +28,8 @@ void audit_lacking(struct session *s, const char *text);
 /* m is checked. */
 void audit_late(struct session *s, const struct late_event *m);
 /* m is checked. */
+void audit_budget(struct session *s, const struct session_budget *m);
+/* m is checked. */
 void audit_agent(struct session *s, const struct session_agent *m);
 void audit_lost(struct session *s, uint32_t count);
 void audit_exit(struct session *s);

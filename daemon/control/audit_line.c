@@ -94,3 +94,12 @@ void audit_line_write_connection(struct json_writer *w, const struct session_con
 	if (m->count > 1)
 		json_write_member_integer(w, "count", (int64_t)(m->count & INT64_MAX));
 }
+
+void audit_line_write_budget(struct json_writer *w, uint32_t account, uint32_t direction, uint64_t limit,
+			     const struct policy *policy)
+{
+	if (account > 0 && account <= policy->n_budgets)
+		json_write_member_string(w, "host", policy->budgets[account - 1].host);
+	json_write_member_string(w, "direction", direction == EGRESS_OUT ? "out" : "in");
+	json_write_member_integer(w, "limit", (int64_t)(limit & INT64_MAX));
+}

@@ -4,6 +4,7 @@
 #include "daemon/control/dispatch.h"
 #include "daemon/control/session.h"
 #include "daemon/control/session_json.h"
+#include "daemon/control/usage.h"
 #include "json/write.h"
 #include "proto/schema.h"
 
@@ -22,6 +23,8 @@ int method_show(struct connection *c, const struct call *call, const void *param
 		json_write_key(w, "policy");
 		if (s->has_policy) {
 			policy_write(&s->policy, w);
+			json_write_key(w, "budget");
+			usage_write(s, w);
 		} else {
 			/* Of an ended session only the digest is kept. */
 			json_write_object(w);

@@ -12,6 +12,7 @@
 #include "daemon/control/policy_merge.h"
 #include "daemon/control/run_plan.h"
 #include "daemon/control/session.h"
+#include "daemon/control/usage.h"
 #include "json/write.h"
 #include "policy/policy_digest.h"
 #include "policy/policy_network.h"
@@ -187,6 +188,7 @@ static void take_over(struct session *s, struct reload *kept, const struct polic
 	policy_done(&s->reload.source);
 	s->reload.source = *old;
 	s->reload.generation++;
+	usage_forget(s);
 }
 
 /* NULL where it has gone meanwhile. */

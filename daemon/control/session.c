@@ -16,6 +16,7 @@
 #include "daemon/control/log_reader.h"
 #include "daemon/control/run_reply.h"
 #include "daemon/control/timestamp.h"
+#include "daemon/control/usage.h"
 #include "daemon/wire/session_wire.h"
 
 /* isod gives a start LIMIT_START_SECONDS; this only ends the wait if isod itself does not answer. */
@@ -148,6 +149,7 @@ static void drop_live_parts(struct session *s)
 	grants_done(&s->grants);
 	audit_close(&s->control->audit, &s->audit);
 	late_done_paths(&s->late);
+	usage_forget(s);
 	if (s->has_policy)
 		policy_done(&s->policy);
 	s->has_policy = false;

@@ -62,6 +62,7 @@ struct session {
 	/* While live only. */
 	struct policy policy;
 	bool has_policy;
+	struct session_usage *usage; /* NULL: nothing was told */
 	struct reload reload;
 	struct grants grants;
 	struct audit_file audit;

@@ -13,6 +13,7 @@
 #include "daemon/control/audit_gpg.h"
 #include "daemon/control/audit_ssh.h"
 #include "daemon/control/session.h"
+#include "daemon/control/usage.h"
 #include "daemon/wire/session_wire.h"
 
 /* Messages in one turn of the loop: a session that floods its channel must not starve the others. */
@@ -24,6 +25,8 @@ union message {
 	struct session_connection connection;
 	struct late_event late;
 	struct session_agent agent;
+	struct session_usage usage;
+	struct session_budget budget;
 };
 
 static void on_closed(uv_handle_t *handle)
@@ -112,6 +115,15 @@ static int handle(struct session *s, const union message *m, size_t n)
 		if (!audit_gpg_is_valid(&m->agent, n))
 			return -EBADMSG;
 		audit_agent(s, &m->agent);
+		return 0;
+	case SESSION_USAGE:
+		return usage_is_valid(s, &m->usage, n) ? usage_keep(s, &m->usage) : -EBADMSG;
+	case SESSION_BUDGET:
+		if (!usage_budget_is_valid(s, &m->budget, n))
+			return -EBADMSG;
+		/* An account of rules that were replaced meanwhile has no name any more. */
+		if (m->budget.generation == s->reload.generation)
+			audit_budget(s, &m->budget);
 		return 0;
 	case SESSION_LOST:
 	case SESSION_EXITED:

@@ -90,6 +90,26 @@ void events_connection(struct events *e, const struct session_connection *c)
 	end(w, &line);
 }
 
+void events_budget(struct events *e, uint32_t account, uint32_t direction, uint64_t limit, uint32_t generation)
+{
+	_cleanup_buffer_ struct buffer line = BUFFER_INIT(LINE_MAX_BYTES);
+	struct json_writer *w = is_writable() ? begin(&line, "budget") : NULL;
+
+	if (!w) {
+		e->lost++;
+		return;
+	}
+	audit_line_write_budget(w, account, direction, limit, e->policy);
+	end(w, &line);
+}
+
+void events_usage(struct events *e, const struct session_usage *usage) {}
+
+void events_lost(struct events *e, uint64_t n)
+{
+	e->lost += n;
+}
+
 /* No rule is for one connection here. */
 void events_status(struct events *e, uint32_t type, uint32_t kind, int32_t value) {}
 

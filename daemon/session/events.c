@@ -170,6 +170,29 @@ void events_agent(struct events *e, const struct session_agent *s)
 	wake(e);
 }
 
+void events_budget(struct events *e, uint32_t account, uint32_t direction, uint64_t limit, uint32_t generation)
+{
+	const struct session_budget m = { .type = SESSION_BUDGET,
+					  .account = account,
+					  .generation = generation,
+					  .direction = direction,
+					  .limit = limit };
+
+	if (push_after_gap(e, &m, sizeof(m), e->max + STATUS_ROOM) < 0)
+		e->lost++;
+	wake(e);
+}
+
+void events_usage(struct events *e, const struct session_usage *usage)
+{
+	struct session_usage copy = *usage;
+
+	copy.type = SESSION_USAGE;
+	if (e->lost == 0)
+		push(e, &copy, offsetof(struct session_usage, bytes) + copy.n * sizeof(copy.bytes[0]), e->max);
+	wake(e);
+}
+
 int events_flush(struct events *e, int sock)
 {
 	struct event *event;

@@ -25,6 +25,10 @@ void events_status(struct events *e, uint32_t type, uint32_t kind, int32_t value
 void events_late(struct events *e, const struct late_event *event);
 /* .type is set; bytes of the program's name likewise. */
 void events_agent(struct events *e, const struct session_agent *s);
+/* An account of the budget is used up, and there was more. direction: enum egress_direction. */
+void events_budget(struct events *e, uint32_t account, uint32_t direction, uint64_t limit, uint32_t generation);
+/* .type is filled in. Not sent where there is no room: the next one says more. */
+void events_usage(struct events *e, const struct session_usage *usage);
 /* Counts n connections that nobody will hear about. */
 void events_lost(struct events *e, uint64_t n);
 

@@ -7,6 +7,7 @@
  */
 #include <stdint.h>
 
+#include "base/limits.h"
 #include "daemon/wire/late.h"
 #include "daemon/wire/link_wire.h"
 
@@ -39,9 +40,11 @@ enum session_type {
 	/* session -> control */
 	SESSION_RULES_DONE, /* struct session_status: value = the generation that holds now, kind = connections that
 			       were closed for it */
-	SESSION_GPG,        /* struct session_agent */
-	SESSION_ONCE,       /* struct session_status: value = the number of a rule for one connection, kind = enum
-			       session_once */
+	SESSION_USAGE,  /* struct session_usage: how much of each budget is used; only as many accounts as .n says */
+	SESSION_BUDGET, /* struct session_budget: one is used up, and there was more */
+	SESSION_GPG,    /* struct session_agent */
+	SESSION_ONCE,   /* struct session_status: value = the number of a rule for one connection, kind = enum
+			   session_once */
 	SESSION_TYPE_END
 };
 
@@ -64,6 +67,23 @@ struct session_status {
 	uint32_t kind; /* enum exit_kind, where its type says nothing else */
 	int32_t value;
 	uint32_t reserved;
+};
+
+/* Account 0 is the session, account i + 1 entry i of network.budget.hosts. */
+struct session_usage {
+	uint32_t type;
+	uint32_t n;
+	uint32_t generation; /* of the rules that the accounts are of */
+	uint32_t reserved;
+	uint64_t bytes[LIMIT_EGRESS_BUDGETS + 1][2]; /* out, in */
+};
+
+struct session_budget {
+	uint32_t type;
+	uint32_t account;
+	uint32_t generation;
+	uint32_t direction; /* enum egress_direction, policy/egress.h */
+	uint64_t limit;
 };
 
 #define SESSION_FINGERPRINT_MAX 52

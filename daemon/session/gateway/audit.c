@@ -9,6 +9,7 @@
 #include "daemon/session/gateway/connection.h"
 #include "daemon/session/gateway/judge.h"
 #include "daemon/session/owner.h"
+#include "daemon/session/tally.h"
 
 /* Pipelined requests could make more before the answer comes; those then go without the program's name. */
 enum { HELD_MAX = 16 };
@@ -26,12 +27,24 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000U + (uint64_t)t.tv_nsec;
 }
 
+/* A refusal that costs a program nothing: as fast as it can connect, it would fill the log. */
+static bool is_repeated(const struct connection *c, const struct session_connection *e)
+{
+	bool bounded = e->reason == EGRESS_RATE || e->reason == EGRESS_BUDGET ||
+		       (e->reason == EGRESS_LIMIT && c->refusal.retry_after > 0);
+
+	return bounded && e->count <= 1 && e->bytes_up + e->bytes_down == 0;
+}
+
 static void send_event(struct connection *c, struct session_connection *e)
 {
 	e->pid = c->audit.pid;
 	if (c->audit.program)
 		snprintf(e->program, sizeof(e->program), "%s", c->audit.program);
-	events_connection(c->gateway->events, e);
+	if (is_repeated(c, e))
+		tally_add(c->gateway->repeated, e);
+	else
+		events_connection(c->gateway->events, e);
 }
 
 static void release(struct connection *c)

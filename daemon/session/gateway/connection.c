@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "daemon/session/gateway/holding.h"
+#include "daemon/session/gateway/keepalive.h"
 #include "daemon/session/gateway/proxy_call.h"
 #include "daemon/session/gateway/refusal.h"
 
@@ -44,7 +45,7 @@ static void on_upstream(struct watch *w)
 
 struct connection *connection_new(struct gateway *g, int fd, const struct sockaddr *peer)
 {
-	static const int on = 1, idle = 60;
+	static const int on = 1;
 	struct connection *c = calloc(1, sizeof(*c));
 
 	if (!c) {
@@ -52,8 +53,7 @@ struct connection *connection_new(struct gateway *g, int fd, const struct sockad
 		return NULL;
 	}
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
-	setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof(idle));
+	keepalive_set(fd);
 	c->gateway = g;
 	c->upstream.fd = -1;
 	c->in.max = IN_MAX;
@@ -84,6 +84,7 @@ void connection_close_upstream(struct connection *c)
 	c->dial = NULL;
 	poller_close_watch(&c->gateway->poller, &c->upstream);
 	c->audit.family = 0;
+	admit_release(c);
 	c->by_proxy = false;
 }
 
@@ -183,9 +184,9 @@ static void on_idle_deadline(struct deadline *d)
 {
 	struct connection *c = (struct connection *)((char *)d - offsetof(struct connection, deadline));
 
-	/* Moving a deadline with every byte would cost more than one look in two hours. */
-	if (c->active_at + 3600 * 1000 > uv_now(c->gateway->loop)) {
-		deadline_set(&c->gateway->deadlines, d, DEADLINE_IDLE, on_idle_deadline);
+	/* Moving a deadline with every byte would cost more than one look in an hour. */
+	if (c->active_at + c->gateway->deadlines.milliseconds[DEADLINE_IDLE] > uv_now(c->gateway->loop)) {
+		connection_may_idle(c);
 		return;
 	}
 	audit_end(c, EGRESS_ALLOWED);
@@ -202,6 +203,12 @@ void connection_may_idle(struct connection *c)
 	deadline_set(&c->gateway->deadlines, &c->deadline, DEADLINE_IDLE, on_idle_deadline);
 }
 
+void connection_is_live(struct connection *c)
+{
+	c->active_at = uv_now(c->gateway->loop);
+	deadline_clear(&c->gateway->deadlines, &c->deadline);
+}
+
 /* Way out */
 
 static void on_dial(void *data)
@@ -215,9 +222,13 @@ static void on_dial(void *data)
 bool connection_resolve(struct connection *c, connection_step_fn then)
 {
 	struct gateway *g = c->gateway;
+	uint32_t reason;
 
 	connection_close_upstream(c);
 	deadline_clear(&g->deadlines, &c->deadline);
+	reason = admit_target(c);
+	if (reason != EGRESS_ALLOWED)
+		return refuse(c, reason);
 	c->state = CONNECTION_DIAL;
 	c->then = then;
 	c->by_proxy = proxy_call_takes(c);

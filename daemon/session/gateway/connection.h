@@ -1,6 +1,7 @@
 #ifndef ISOD_SESSION_GATEWAY_CONNECTION_H
 #define ISOD_SESSION_GATEWAY_CONNECTION_H
 /* One client connection, from accept to the audit event. */
+#include "daemon/session/gateway/admit.h"
 #include "daemon/session/gateway/audit.h"
 #include "daemon/session/gateway/dial.h"
 #include "daemon/session/gateway/gateway_state.h"
@@ -63,6 +64,7 @@ struct refusal {
 	uint16_t proxy_status; /* what the upstream proxy has answered; 0: nothing */
 	const char *message;   /* in place of the reason's text; NULL */
 	bool has_waited;       /* long enough for the name of the program */
+	uint32_t retry_after;  /* seconds that an HTTP client is asked to wait; 0: nothing is said */
 };
 
 /* true: the state has changed, go on with it at once. false: wait, or the connection is closed. */
@@ -77,9 +79,10 @@ struct connection {
 	uint8_t socks;  /* enum socks_stage */
 	bool captured;
 	bool buried;
-	bool wants_json; /* so says the Accept header of the last request */
-	bool bound;      /* .target is fixed, by CONNECT, SOCKS or capture */
-	bool by_proxy;   /* .dial or .upstream lead to the upstream proxy: whose addresses are not .target's */
+	bool wants_json;    /* so says the Accept header of the last request */
+	bool bound;         /* .target is fixed, by CONNECT, SOCKS or capture */
+	bool by_proxy;      /* .dial or .upstream lead to the upstream proxy: whose addresses are not .target's */
+	bool first_way_out; /* was counted as a new connection already */
 	struct watch client;
 	struct watch upstream;
 	struct relay up;
@@ -95,6 +98,8 @@ struct connection {
 	struct exchange *exchange;
 	struct target target;
 	struct egress_verdict verdict; /* of .target */
+	struct host *host;             /* where it counts as open; NULL */
+	uint64_t accounts;             /* of the budget, that it draws from (policy/egress_budget.h) */
 	uint32_t once;                 /* number of the rule for one connection that it has (judge.h), or 0 */
 	struct audit audit;
 	struct refusal refusal;
@@ -126,7 +131,9 @@ bool connection_connect(struct connection *c, connection_step_fn then);
 
 /* The client must have said what it wants within 30 s from now. */
 void connection_must_say(struct connection *c);
+/* Ends after an hour without a byte: for what is not used, or half closed. A live stream may be silent for ever. */
 void connection_may_idle(struct connection *c);
+void connection_is_live(struct connection *c);
 
 /* The steps. */
 bool request_step(struct connection *c);

@@ -1,9 +1,11 @@
 #include "daemon/session/gateway/deadline.h"
 
-static const uint64_t milliseconds[DEADLINE_LENGTH_COUNT] = {
-	[DEADLINE_LOOK] = 5,      [DEADLINE_DRAIN] = 2000,    [DEADLINE_AUDIT] = 200,
-	[DEADLINE_ATTEMPT] = 250, [DEADLINE_PATIENCE] = 2000, [DEADLINE_LINGER] = 2000,
-	[DEADLINE_SAY] = 30000,   [DEADLINE_DIAL] = 30000,    [DEADLINE_IDLE] = 2 * 3600 * 1000,
+#include <string.h>
+
+static const uint64_t lengths[DEADLINE_LENGTH_COUNT] = {
+	[DEADLINE_LOOK] = 5,           [DEADLINE_DRAIN] = 2000,  [DEADLINE_AUDIT] = 200, [DEADLINE_ATTEMPT] = 250,
+	[DEADLINE_PATIENCE] = 2000,    [DEADLINE_LINGER] = 2000, [DEADLINE_SAY] = 30000, [DEADLINE_DIAL] = 30000,
+	[DEADLINE_IDLE] = 3600 * 1000, [DEADLINE_USAGE] = 1000,
 };
 
 static void on_timer(uv_timer_t *timer);
@@ -46,6 +48,7 @@ void deadlines_open(struct deadlines *all, uv_loop_t *loop)
 	uv_timer_init(loop, &all->timer);
 	all->timer.data = all;
 	all->armed_for = 0;
+	memcpy(all->milliseconds, lengths, sizeof(lengths));
 	for (int i = 0; i < DEADLINE_LENGTH_COUNT; i++)
 		TAILQ_INIT(&all->queues[i]);
 }
@@ -60,7 +63,7 @@ void deadline_set(struct deadlines *all, struct deadline *d, enum deadline_lengt
 {
 	deadline_clear(all, d);
 	/* Never 0, which means unarmed; a millisecond more than asked for, as uv_now() may lag behind. */
-	d->at = uv_now(all->timer.loop) + milliseconds[length] + 1;
+	d->at = uv_now(all->timer.loop) + all->milliseconds[length] + 1;
 	d->fn = fn;
 	d->length = (uint8_t)length;
 	d->set = true;
@@ -68,7 +71,7 @@ void deadline_set(struct deadlines *all, struct deadline *d, enum deadline_lengt
 	/* A timer that is too early only costs one look; so it is never moved to a later time here. */
 	if ((all->armed_for == 0 || d->at < all->armed_for) && !uv_is_closing((uv_handle_t *)&all->timer)) {
 		all->armed_for = d->at;
-		uv_timer_start(&all->timer, on_timer, milliseconds[length] + 1, 0);
+		uv_timer_start(&all->timer, on_timer, all->milliseconds[length] + 1, 0);
 	}
 }
 

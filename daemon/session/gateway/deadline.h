@@ -14,9 +14,10 @@ enum deadline_length {
 	DEADLINE_PATIENCE, /* 2 s: for an address that does not answer while others wait for its place */
 	DEADLINE_DRAIN,    /* 2 s: for what an ended program has sent to arrive */
 	DEADLINE_LINGER,   /* 2 s: for the client to read a refusal and close */
+	DEADLINE_USAGE,    /* 1 s: until isod-control is told again how much of the budget is used */
 	DEADLINE_SAY,      /* 30 s: for the client to say completely what it wants */
 	DEADLINE_DIAL,     /* 30 s: for resolver and host together */
-	DEADLINE_IDLE,     /* 2 h without a byte either way */
+	DEADLINE_IDLE,     /* 1 h without a byte, of what is not used or half closed */
 	DEADLINE_LENGTH_COUNT
 };
 
@@ -32,7 +33,8 @@ TAILQ_HEAD(deadline_queue, deadline);
 
 struct deadlines {
 	uv_timer_t timer;
-	uint64_t armed_for; /* 0: not armed */
+	uint64_t armed_for;                           /* 0: not armed */
+	uint64_t milliseconds[DEADLINE_LENGTH_COUNT]; /* tests shorten them */
 	struct deadline_queue queues[DEADLINE_LENGTH_COUNT];
 };
 

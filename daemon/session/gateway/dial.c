@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 
 #include "base/cleanup.h"
+#include "daemon/session/gateway/keepalive.h"
 
 enum { ATTEMPTS_AT_ONCE = 4 };
 
@@ -231,14 +232,13 @@ static int start_attempt(struct dial *d, struct attempt *a, uint32_t index)
 {
 	struct sockaddr_storage address;
 	socklen_t len = make_address(d, index, &address);
-	static const int on = 1, idle = 60;
+	static const int on = 1;
 	int fd = socket(address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
 	if (fd < 0)
 		return -errno;
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
-	setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof(idle));
+	keepalive_set(fd);
 	if (connect(fd, (struct sockaddr *)&address, len) < 0 && errno != EINPROGRESS) {
 		int err = errno;
 

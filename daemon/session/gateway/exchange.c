@@ -8,6 +8,7 @@
 #include "daemon/session/gateway/connection.h"
 #include "daemon/session/gateway/holding.h"
 #include "daemon/session/gateway/refusal.h"
+#include "daemon/session/gateway/usage.h"
 
 struct exchange {
 	struct http_body request;
@@ -64,9 +65,13 @@ static bool send_request(struct connection *c)
 	audit_count(c);
 	relay_init(&c->up, &c->client, &c->upstream, &x->request);
 	relay_init(&c->down, &c->upstream, &c->client, &x->response);
+	admit_meter(c);
+	if (x->sent.len > budget_left(&c->gateway->budget, c->accounts, EGRESS_OUT) ||
+	    budget_is_spent(&c->gateway->budget, c->accounts))
+		return admit_exceeded(c, EGRESS_OUT, true);
+	relay_take(&c->up, x->sent.len);
 	c->state = CONNECTION_EXCHANGE;
-	c->active_at = uv_now(c->gateway->loop);
-	connection_may_idle(c);
+	connection_is_live(c);
 	if (relay_push(&c->up, x->sent.data, x->sent.len) < 0)
 		return refuse(c, EGRESS_LIMIT);
 	if (!x->may_repeat)
@@ -169,6 +174,7 @@ static bool switch_to_tunnel(struct connection *c, const char *rest, size_t rest
 {
 	if (relay_push(&c->down, rest, rest_len) < 0)
 		return refuse(c, EGRESS_LIMIT);
+	c->answer = ANSWER_CLOSE;
 	exchange_drop(c->exchange);
 	return tunnel_begin(c);
 }
@@ -270,8 +276,15 @@ static int read_reply(struct connection *c, bool *ret_step)
 
 	/* Interim heads come without end where a server likes; the client must take them. */
 	while (c->upstream.readable && relay_flush(&c->down)) {
-		ssize_t n = recv(c->upstream.fd, scratch, RELAY_SCRATCH, 0);
 		bool held = x->reply.len > 0;
+		size_t room = relay_room(&c->down, RELAY_SCRATCH);
+		ssize_t n;
+
+		if (relay_is_spent(&c->down)) {
+			*ret_step = admit_exceeded(c, EGRESS_IN, true);
+			return -1;
+		}
+		n = recv(c->upstream.fd, scratch, room, 0);
 
 		if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
 			c->upstream.readable = errno == EINTR;
@@ -281,8 +294,9 @@ static int read_reply(struct connection *c, bool *ret_step)
 			*ret_step = no_reply(c);
 			return -1;
 		}
-		if (n < RELAY_SCRATCH && !c->upstream.peer_shut)
+		if ((size_t)n < room && !c->upstream.peer_shut)
 			c->upstream.readable = false;
+		relay_take(&c->down, (size_t)n);
 		x->may_repeat = false;
 		r = held ? add_to_head(c, scratch, (size_t)n) : 1;
 		if (r == 0)
@@ -338,6 +352,9 @@ static bool run_request(struct connection *c, bool *ret_again, bool *ret_step)
 		if (c->up.failed)
 			x->close_client = x->close_upstream = true;
 		break;
+	case RELAY_SPENT:
+		*ret_step = admit_exceeded(c, EGRESS_OUT, !x->reply_begun);
+		return false;
 	case RELAY_WAIT:
 		break;
 	}
@@ -382,6 +399,7 @@ bool exchange_step(struct connection *c)
 	bool again = false, step = false;
 
 	c->active_at = uv_now(c->gateway->loop);
+	usage_soon(c->gateway);
 	if (c->client.hangup) {
 		audit_end(c, EGRESS_ALLOWED);
 		return connection_close(c);
@@ -403,6 +421,8 @@ bool exchange_step(struct connection *c)
 
 		if (excess_len > 0)
 			x->close_upstream = true;
+		if (r == RELAY_SPENT)
+			return admit_exceeded(c, EGRESS_IN, false);
 		if (r == RELAY_DONE || r == RELAY_BAD) {
 			c->down.broken |= r == RELAY_BAD;
 			return complete(c);
@@ -415,5 +435,8 @@ bool exchange_step(struct connection *c)
 	holding_count(c);
 	if (again)
 		poller_again(&c->gateway->poller, &c->client);
+	/* A client that closes while it waits looks the same as one that has nothing more to say. */
+	if (c->client.peer_shut && !c->deadline.set)
+		connection_may_idle(c);
 	return false;
 }

@@ -11,8 +11,10 @@
 #include "daemon/session/gateway/connection.h"
 #include "daemon/session/gateway/crowd.h"
 #include "daemon/session/gateway/refusal.h"
+#include "daemon/session/gateway/usage.h"
+#include "daemon/session/tally.h"
 
-enum { ACCEPTS_IN_A_TURN = 64 };
+enum { ACCEPTS_IN_A_TURN = 64, REPEATED_WINDOW = 10000 };
 
 static void on_listener(struct watch *w);
 
@@ -25,6 +27,7 @@ static void serve(struct listener *l, int fd, const struct sockaddr *peer)
 {
 	struct gateway *g = l->gateway;
 	struct connection *c = NULL;
+	uint32_t reason;
 
 	if (!crowd_has_room(g, fd)) {
 		crowd_turn_away(g, fd, l->captures);
@@ -35,12 +38,13 @@ static void serve(struct listener *l, int fd, const struct sockaddr *peer)
 		crowd_turn_away(g, -1, l->captures);
 		return;
 	}
-	if (g->n_connections > LIMIT_SESSION_CONNECTIONS) {
+	reason = admit_client(c);
+	if (reason != EGRESS_ALLOWED) {
 		c->answer = l->captures ? ANSWER_RESET : ANSWER_HTTP;
 		if (l->captures)
 			capture_judge(c, l->family);
 		audit_begin(c, l->captures ? VIA_CAPTURE : VIA_HTTP);
-		if (refuse(c, EGRESS_LIMIT))
+		if (refuse(c, reason))
 			connection_step(c);
 		return;
 	}
@@ -130,6 +134,8 @@ int gateway_open(uv_loop_t *loop, struct egress_rules *rules, struct names *name
 	g->link = link;
 	gateway_introduce(g, "", "isoctl run");
 	g->original_target = capture_original_target;
+	g->clock = admit_clock;
+	budget_set_rules(&g->budget, rules);
 	g->poller.data = g;
 	g->out.max = 2 * LIMIT_HTTP_HEAD + RELAY_SCRATCH;
 	g->open_parts = 2;
@@ -137,6 +143,7 @@ int gateway_open(uv_loop_t *loop, struct egress_rules *rules, struct names *name
 	resolver_open(&g->resolver, loop, rules);
 	resolver_open(&g->proxy_resolver, loop, NULL);
 	deadlines_open(&g->deadlines, loop);
+	r = tally_new(loop, events, REPEATED_WINDOW, &g->repeated);
 	for (int i = 0; i < LISTENER_COUNT_GATEWAY; i++) {
 		struct listener *l = &g->listeners[i];
 
@@ -192,6 +199,11 @@ void gateway_close(struct gateway *g)
 		audit_end(c, EGRESS_ALLOWED);
 		connection_drop(c);
 	}
+	deadline_clear(&g->deadlines, &g->usage.next);
+	if (g->budget.accounts[0].used[EGRESS_OUT] > 0)
+		usage_tell(g);
+	tally_close(g->repeated);
+	hosts_done(&g->hosts);
 	resolver_close(&g->resolver);
 	resolver_close(&g->proxy_resolver);
 	poller_close(&g->poller, on_poller_closed);

@@ -3,7 +3,9 @@
 /* The gateway as its own files see it. */
 #include "base/buffer.h"
 #include "daemon/session/gateway.h"
+#include "daemon/session/gateway/budget.h"
 #include "daemon/session/gateway/deadline.h"
+#include "daemon/session/gateway/hosts.h"
 #include "daemon/session/gateway/poller.h"
 #include "daemon/session/gateway/relay.h"
 #include "daemon/session/gateway/resolve.h"
@@ -32,6 +34,12 @@ struct drain {
 	void *data;
 };
 
+/* What isod-control was told of the budget last (usage.c). */
+struct usage {
+	struct deadline next;
+	uint64_t told; /* the session's bytes in both directions */
+};
+
 /* Connections that were closed unanswered (crowd.c). */
 struct crowd {
 	struct deadline tell;
@@ -52,6 +60,12 @@ struct gateway {
 	struct poller poller;
 	struct deadlines deadlines;
 	struct resolver resolver;
+	uint64_t (*clock)(void); /* ns; replaced by tests */
+	struct budget budget;
+	struct hosts hosts;
+	struct rate rate; /* of new connections, all hosts together */
+	struct usage usage;
+	struct tally *repeated;           /* refusals that a program can cause without end */
 	const struct egress_proxy *proxy; /* NULL: everything is connected to directly */
 	const char *proxy_auth;           /* value of Proxy-Authorization; NULL */
 	struct target proxy_target;
@@ -67,6 +81,8 @@ struct gateway {
 	char scratch[RELAY_SCRATCH]; /* bytes under way, within one callback */
 };
 
+/* Judges every connection by the rules and budgets of now; ends those that do not fit. Returns how many. */
+unsigned gateway_rejudge(struct gateway *g);
 /* Takes on what waits at the listeners. */
 void gateway_accept(struct gateway *g);
 

@@ -29,6 +29,8 @@ static unsigned status_of(uint32_t reason)
 	case EGRESS_PROXY_AUTH:
 	case EGRESS_PROXY_REFUSED:
 		return 502;
+	case EGRESS_RATE:
+		return 429;
 	case EGRESS_LIMIT:
 		return 503;
 	default:
@@ -65,6 +67,7 @@ static void refuse_http(struct connection *c)
 		.pid = c->audit.pid,
 		.session = c->gateway->session,
 		.command = c->gateway->command,
+		.retry_after = c->refusal.retry_after,
 		.json = c->wants_json,
 	};
 
@@ -80,7 +83,9 @@ static void refuse_tls(struct connection *c, uint32_t reason)
 {
 	uint8_t alert[TLS_ALERT_LEN];
 
-	tls_hello_alert(status_of(reason) >= 500 ? TLS_ALERT_INTERNAL_ERROR : TLS_ALERT_ACCESS_DENIED, alert);
+	tls_hello_alert(status_of(reason) >= 500 || reason == EGRESS_RATE ? TLS_ALERT_INTERNAL_ERROR
+									  : TLS_ALERT_ACCESS_DENIED,
+			alert);
 	relay_push(&c->down, alert, sizeof(alert));
 }
 

@@ -15,6 +15,8 @@ static const char *phrase_of(unsigned status)
 		return "Forbidden";
 	case 408:
 		return "Request Timeout";
+	case 429:
+		return "Too Many Requests";
 	case 501:
 		return "Not Implemented";
 	case 502:
@@ -152,6 +154,8 @@ int refusal_text_append(const struct refusal_text *t, struct buffer *ret)
 		r = buffer_printf(ret, "X-Isod-Rule: %s\r\n", rule);
 	if (r == 0 && hint[0])
 		r = buffer_printf(ret, "X-Isod-Hint: %s\r\n", hint);
+	if (r == 0 && t->retry_after)
+		r = buffer_printf(ret, "Retry-After: %u\r\n", t->retry_after);
 	if (r == 0)
 		r = buffer_printf(ret,
 				  "X-Isod-Retry: %s\r\nContent-Type: %s; charset=utf-8\r\nContent-Length: %zu\r\n"

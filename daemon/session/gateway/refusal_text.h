@@ -19,7 +19,8 @@ struct refusal_text {
 	const char *program;            /* bytes of the session's: escaped here */
 	uint32_t pid;
 	const char *session;
-	const char *command; /* whose --allow-domain would allow it: "isoctl run" */
+	const char *command;  /* whose --allow-domain would allow it: "isoctl run" */
+	uint32_t retry_after; /* seconds; 0: not said */
 	bool json;
 };
 

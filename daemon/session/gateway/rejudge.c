@@ -2,6 +2,7 @@
 #include "daemon/session/gateway/connection.h"
 #include "daemon/session/gateway/judge.h"
 #include "daemon/session/gateway/refusal.h"
+#include "daemon/session/gateway/usage.h"
 
 /* The target, and the very addresses that are, or are about to be, dialled for it. */
 static void judge(struct connection *c)
@@ -9,6 +10,10 @@ static void judge(struct connection *c)
 	struct egress_verdict address = { .allowed = true };
 
 	judge_target(c);
+	if (c->verdict.allowed && budget_is_exceeded(&c->gateway->budget, c->accounts)) {
+		c->verdict.allowed = false;
+		c->verdict.reason = EGRESS_BUDGET;
+	}
 	if (!c->verdict.allowed || c->target.is_literal || c->by_proxy)
 		return;
 	if (c->dial)
@@ -63,7 +68,7 @@ static bool rejudge(struct connection *c)
 	return true;
 }
 
-unsigned gateway_rules_changed(struct gateway *g)
+unsigned gateway_rejudge(struct gateway *g)
 {
 	struct connection *c, *next;
 	unsigned n = 0;
@@ -73,5 +78,20 @@ unsigned gateway_rules_changed(struct gateway *g)
 		if (c->state != CONNECTION_CLOSED)
 			n += rejudge(c);
 	}
+	return n;
+}
+
+unsigned gateway_rules_changed(struct gateway *g)
+{
+	struct connection *c;
+	unsigned n;
+
+	budget_set_rules(&g->budget, g->rules);
+	/* Accounts have other numbers now. */
+	TAILQ_FOREACH (c, &g->connections, link)
+		if (c->state != CONNECTION_CLOSED && c->state != CONNECTION_LINGER)
+			admit_meter(c);
+	n = gateway_rejudge(g);
+	usage_tell(g);
 	return n;
 }

@@ -170,9 +170,32 @@ static void end_of_input(struct relay *r, bool broken)
 		r->broken = true;
 }
 
+size_t relay_room(const struct relay *r, size_t max)
+{
+	uint64_t left = r->budget ? budget_left(r->budget, r->accounts, r->direction) : UINT64_MAX;
+
+	return left == 0 ? 1 : left < max ? (size_t)left : max;
+}
+
+void relay_take(struct relay *r, size_t bytes)
+{
+	if (r->budget)
+		budget_take(r->budget, r->accounts, r->direction, bytes);
+}
+
+bool relay_is_spent(const struct relay *r)
+{
+	char byte;
+
+	/* The end, or an error, is still to be read. */
+	return r->budget && budget_left(r->budget, r->accounts, r->direction) == 0 &&
+	       recv(r->from->fd, &byte, 1, MSG_PEEK) > 0;
+}
+
 /* What may be read at once: never past a frame whose length is known. */
 static size_t room(const struct relay *r, size_t max)
 {
+	max = relay_room(r, max);
 	if (r->body && r->body->kind == HTTP_BODY_LENGTH && r->body->left < max)
 		return (size_t)r->body->left;
 	return max;
@@ -195,6 +218,7 @@ static size_t splice_in(struct relay *r)
 	}
 	if (r->body)
 		http_body_skip(r->body, (size_t)n);
+	relay_take(r, (size_t)n);
 	r->in_pipe = (size_t)n;
 	return (size_t)n;
 }
@@ -225,6 +249,8 @@ static size_t copy_in(struct relay *r, char *scratch, const char **ret_excess, s
 	}
 	*ret_excess = scratch + used;
 	*ret_excess_len = (size_t)(n - used);
+	/* The excess of a request begins another one, which is counted when it is sent. */
+	relay_take(r, (size_t)used);
 	if (relay_push(r, scratch, (size_t)used) < 0)
 		fail(r);
 	return (size_t)n;
@@ -265,6 +291,8 @@ enum relay_result relay_run(struct relay *r, char scratch[RELAY_SCRATCH], const 
 			break;
 		if (moved >= TURN)
 			return RELAY_AGAIN;
+		if (relay_is_spent(r))
+			return RELAY_SPENT;
 		if (use_pipe(r))
 			moved += splice_in(r);
 		else

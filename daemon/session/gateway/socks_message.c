@@ -95,6 +95,7 @@ enum socks_reply socks_message_code(uint32_t reason, int error)
 		       : error == ENETUNREACH ? SOCKS_NETWORK_UNREACHABLE
 					      : SOCKS_HOST_UNREACHABLE;
 	case EGRESS_LIMIT:
+	case EGRESS_RATE:
 	case EGRESS_TIMEOUT:
 	case EGRESS_BAD_SOCKS:
 	case EGRESS_PROXY_UNREACHABLE:

@@ -4,6 +4,7 @@
 #include "daemon/session/gateway/proxy_call.h"
 #include "daemon/session/gateway/refusal.h"
 #include "daemon/session/gateway/socks_message.h"
+#include "daemon/session/gateway/usage.h"
 
 static void established(struct connection *c)
 {
@@ -68,21 +69,30 @@ bool tunnel_open(struct connection *c)
 
 bool tunnel_begin(struct connection *c)
 {
+	struct gateway *g = c->gateway;
+	uint64_t left;
+	size_t n;
+
 	/* A "200" of ours may still wait in .down: both relays go on as they are, from now on without a frame. */
 	c->up.body = c->down.body = NULL;
 	c->up.from = c->down.to = &c->client;
 	c->up.to = c->down.from = &c->upstream;
 	c->up.finished = c->down.finished = false;
 	c->up.eof = c->down.eof = false;
-	if (relay_push(&c->up, c->in.data, c->in.len) < 0) {
+	admit_meter(c);
+	left = budget_left(&g->budget, c->accounts, EGRESS_OUT);
+	n = c->in.len < left ? c->in.len : (size_t)left;
+	relay_take(&c->up, n);
+	if (relay_push(&c->up, c->in.data, n) < 0) {
 		audit_end(c, EGRESS_LIMIT);
 		return connection_close(c);
 	}
+	if (n < c->in.len)
+		return admit_exceeded(c, EGRESS_OUT, false);
 	buffer_done(&c->in);
 	c->in_looked = 0;
 	c->state = CONNECTION_TUNNEL;
-	c->active_at = uv_now(c->gateway->loop);
-	connection_may_idle(c);
+	connection_is_live(c);
 	return true;
 }
 
@@ -97,6 +107,9 @@ bool tunnel_step(struct connection *c)
 	holding_bound_relays(c);
 	down = relay_run(&c->down, g->scratch, &excess, &excess_len);
 	up = relay_run(&c->up, g->scratch, &excess, &excess_len);
+	usage_soon(g);
+	if (up == RELAY_SPENT || down == RELAY_SPENT)
+		return admit_exceeded(c, up == RELAY_SPENT ? EGRESS_OUT : EGRESS_IN, false);
 	if (up == RELAY_DONE && down == RELAY_DONE) {
 		bool unread = c->up.failed && !c->down.failed;
 
@@ -107,5 +120,8 @@ bool tunnel_step(struct connection *c)
 	holding_count(c);
 	if (up == RELAY_AGAIN || down == RELAY_AGAIN)
 		poller_again(&g->poller, &c->client);
+	/* One side has said all it will. */
+	if (c->up.finished != c->down.finished && !c->deadline.set)
+		connection_may_idle(c);
 	return false;
 }

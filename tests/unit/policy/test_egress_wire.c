@@ -27,11 +27,23 @@ static struct egress_pin pins[] = {
 	  .addresses = { { AF_INET, { 127, 0, 0, 2 } }, { AF_INET6, { [15] = 1 } } } },
 };
 
-static const struct egress_rules sample = { .rules = rules,
-					    .n_rules = ARRAY_SIZE(rules),
-					    .pins = pins,
-					    .n_pins = ARRAY_SIZE(pins),
-					    .unlisted = EGRESS_UNLISTED_LEARN };
+static struct egress_budget budgets[] = {
+	{ .host = { .kind = EGRESS_RULE_SUFFIX, .name = "wild.example", .port = 443, .deny = 1 },
+	  .bytes = { 1, 1ULL << 40 } },
+	{ .host = { .kind = EGRESS_RULE_ADDRESS, .family = AF_INET, .bits = 8, .address = { 10 }, .deny = 1 },
+	  .bytes = { 0, 7 } },
+};
+
+static const struct egress_rules sample = {
+	.rules = rules,
+	.n_rules = ARRAY_SIZE(rules),
+	.pins = pins,
+	.n_pins = ARRAY_SIZE(pins),
+	.budgets = budgets,
+	.n_budgets = ARRAY_SIZE(budgets),
+	.unlisted = EGRESS_UNLISTED_LEARN,
+	.limits = { .bytes = { 5, 6 }, .connections = 1, .host_connections = 2, .per_second = 3, .host_per_second = 4 },
+};
 
 static int decode(const struct buffer *b, struct egress_rules *ret)
 {
@@ -72,10 +84,30 @@ static void round_trip(void **state)
 	assert_int_equal(got.pins[0].n_addresses, 2);
 	assert_int_equal(got.pins[0].addresses[1].family, AF_INET6);
 	assert_memory_equal(got.pins[0].addresses[1].address, pins[0].addresses[1].address, 16);
+	assert_memory_equal(&got.limits, &sample.limits, sizeof(got.limits));
+	assert_int_equal(got.n_budgets, ARRAY_SIZE(budgets));
+	assert_string_equal(got.budgets[0].host.name, "wild.example");
+	assert_int_equal(got.budgets[0].host.port, 443);
+	assert_memory_equal(got.budgets[0].bytes, budgets[0].bytes, sizeof(budgets[0].bytes));
+	assert_int_equal(got.budgets[1].bytes[EGRESS_IN], 7);
 	assert_int_equal(egress_encode(&got, &again), 0);
 	assert_int_equal(again.len, b.len);
 	assert_memory_equal(again.data, b.data, b.len);
 	egress_rules_done(&got);
+}
+
+static void budgets_not_taken(void **state)
+{
+	_cleanup_buffer_ struct buffer b = BUFFER_INIT(LIMIT_EGRESS), c = BUFFER_INIT(LIMIT_EGRESS);
+	struct egress_budget allowing = { .host = { .kind = EGRESS_RULE_HOST, .name = "a.example" } };
+	struct egress_rules r = { .budgets = &allowing, .n_budgets = 1 }, got;
+
+	assert_int_equal(egress_encode(&r, &b), -EINVAL);
+	r.n_budgets = LIMIT_EGRESS_BUDGETS + 1;
+	assert_int_equal(egress_encode(&r, &b), -EMSGSIZE);
+	r = (struct egress_rules){ .limits = { .per_second = LIMIT_EGRESS_RATE + 1 } };
+	assert_int_equal(egress_encode(&r, &c), 0);
+	assert_int_equal(decode(&c, &got), -EBADMSG);
 }
 
 static void prepared(void **state)
@@ -222,14 +254,16 @@ static void pins_sorted_and_single(void **state)
 /* A header that promises more than the message can hold must not cost memory. */
 static void counts(void **state)
 {
-	static const uint32_t heads[][5] = {
-		{ EGRESS_WIRE_MAGIC, EGRESS_WIRE_VERSION, 0, 1, 0 },
-		{ EGRESS_WIRE_MAGIC, EGRESS_WIRE_VERSION, 0, 0, 1 },
-		{ EGRESS_WIRE_MAGIC, EGRESS_WIRE_VERSION, 0, LIMIT_EGRESS_RULES + 1, 0 },
-		{ EGRESS_WIRE_MAGIC, EGRESS_WIRE_VERSION, 0, UINT32_MAX, UINT32_MAX },
-		{ EGRESS_WIRE_MAGIC, EGRESS_WIRE_VERSION, EGRESS_UNLISTED_COUNT, 0, 0 },
-		{ EGRESS_WIRE_MAGIC, EGRESS_WIRE_VERSION + 1, 0, 0, 0 },
-		{ EGRESS_WIRE_MAGIC + 1, EGRESS_WIRE_VERSION, 0, 0, 0 },
+	static const uint32_t heads[][6] = {
+		{ EGRESS_WIRE_MAGIC, EGRESS_WIRE_VERSION, 0, 1, 0, 0 },
+		{ EGRESS_WIRE_MAGIC, EGRESS_WIRE_VERSION, 0, 0, 1, 0 },
+		{ EGRESS_WIRE_MAGIC, EGRESS_WIRE_VERSION, 0, LIMIT_EGRESS_RULES + 1, 0, 0 },
+		{ EGRESS_WIRE_MAGIC, EGRESS_WIRE_VERSION, 0, UINT32_MAX, UINT32_MAX, 0 },
+		{ EGRESS_WIRE_MAGIC, EGRESS_WIRE_VERSION, EGRESS_UNLISTED_COUNT, 0, 0, 0 },
+		{ EGRESS_WIRE_MAGIC, EGRESS_WIRE_VERSION + 1, 0, 0, 0, 0 },
+		{ EGRESS_WIRE_MAGIC + 1, EGRESS_WIRE_VERSION, 0, 0, 0, 0 },
+		{ EGRESS_WIRE_MAGIC, EGRESS_WIRE_VERSION, 0, 0, 0, 1 },
+		{ EGRESS_WIRE_MAGIC, EGRESS_WIRE_VERSION, 0, 0, 0, LIMIT_EGRESS_BUDGETS + 1 },
 	};
 	static char large[LIMIT_EGRESS + 1];
 	struct egress_rules got;
@@ -263,15 +297,11 @@ static void empty_is_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(round_trip),
-		cmocka_unit_test(prepared),
-		cmocka_unit_test(cut_and_trailing),
-		cmocka_unit_test(flipped_bits),
-		cmocka_unit_test(rules_not_taken),
-		cmocka_unit_test(not_encoded),
-		cmocka_unit_test(pins_sorted_and_single),
-		cmocka_unit_test(counts),
-		cmocka_unit_test(empty_is_nothing),
+		cmocka_unit_test(round_trip),   cmocka_unit_test(budgets_not_taken),
+		cmocka_unit_test(prepared),     cmocka_unit_test(cut_and_trailing),
+		cmocka_unit_test(flipped_bits), cmocka_unit_test(rules_not_taken),
+		cmocka_unit_test(not_encoded),  cmocka_unit_test(pins_sorted_and_single),
+		cmocka_unit_test(counts),       cmocka_unit_test(empty_is_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -149,8 +149,11 @@ void driver_control_send(struct driver *d, uint32_t type, uint32_t kind, int32_t
 uint32_t driver_event(struct driver *d, union driver_event *ret)
 {
 	size_t none = 0;
-	ssize_t n = fd_pass_receive(d->control, ret, sizeof(*ret), NULL, &none);
+	ssize_t n;
 
+	do
+		n = fd_pass_receive(d->control, ret, sizeof(*ret), NULL, &none);
+	while (n > 0 && ret->type == SESSION_USAGE);
 	if (n == 0 || n == -ECONNRESET)
 		return 0;
 	assert_true(n == sizeof(ret->status) || n == sizeof(ret->connection));

@@ -23,11 +23,12 @@ void driver_listen(struct driver *d);
 void driver_link_send(struct driver *d, const struct link_message *m, int fd);
 void driver_link_receive(struct driver *d, struct link_message *ret);
 void driver_control_send(struct driver *d, uint32_t type, uint32_t kind, int32_t value, int fd);
-/* The next packet: its type; 0 at the end of file. */
+/* The next packet that says no usage, which depends on the time: its type; 0 at the end of file. */
 union driver_event {
 	uint32_t type;
 	struct session_status status;
 	struct session_connection connection;
+	struct session_usage usage;
 };
 uint32_t driver_event(struct driver *d, union driver_event *ret);
 /* Waits for the process: its wait status. Closes our ends. */

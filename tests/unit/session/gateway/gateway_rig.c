@@ -1,4 +1,5 @@
 #include "gateway_rig.h"
+#include "gateway_rig_limits.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -157,6 +158,7 @@ static void on_wake(uv_async_t *wake)
 {
 	if (rig.stop) {
 		gateway_close(rig.gateway);
+		rig_limits_stop();
 		uv_close((uv_handle_t *)wake, NULL);
 		return;
 	}
@@ -227,6 +229,7 @@ void rig_start(void)
 	if (rig_upstream)
 		gateway_use_proxy(rig.gateway, rig_upstream, RIG_PROXY_AUTH);
 	rig.gateway->original_target = given_target;
+	rig_limits_start(&rig.loop, rig.gateway, &rig.rules);
 	assert_int_equal(pthread_create(&rig.thread, NULL, run, NULL), 0);
 }
 
@@ -242,11 +245,6 @@ void rig_stop(void)
 void rig_owner_mode(enum rig_owner mode)
 {
 	rig.owner = mode;
-}
-
-void rig_unlisted(uint32_t unlisted)
-{
-	rig.rules.unlisted = unlisted;
 }
 
 size_t rig_onces(struct rig_once ret[RIG_ONCES])
