@@ -201,7 +201,7 @@ static const struct mistake mistakes[] = {
 	{ NET("\"tls\":{\"noSni\":[\"*\"]}"), "1: sandbox.network.tls.noSni[0]", "every host", "" },
 	{ NET("\"tls\":{\"noSni\":[\"10.0.0.0/8\"]}"), "1: sandbox.network.tls.noSni[0]", "is an address",
 	  "Name a host" },
-	{ NET("\"tls\":{\"noSni\":[\"localhost\"]}"), "1: sandbox.network.tls.noSni[0]", "sandbox itself", "" },
+	{ NET("\"tls\":{\"noSni\":[\"localhost\"]}"), "1: sandbox.network.tls.noSni[0]", "never leaves", "" },
 	{ NET("\"onUnlisted\":\"allow\""), "1: sandbox.network.onUnlisted", "must be \"deny\"", "" },
 	{ NET("\"onUnlisted\":1"), "1: sandbox.network.onUnlisted", "must be \"deny\"", "" },
 	{ "{\"sandbox\":{\"credentials\":{}}}", "1: sandbox.credentials", "does not enforce", "Remove" },
