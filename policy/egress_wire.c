@@ -72,7 +72,7 @@ static int append_end(struct buffer *b, const struct egress_rule *rule)
 
 static int read_end(struct cursor *c, struct egress_rule *ret)
 {
-	const char *why;
+	const char *why = "";
 	int r = ret->deny ? cursor_string(c, LIMIT_DENY_REASON + 1, &why) : cursor_u32(c, &ret->once);
 
 	if (r < 0 || !ret->deny || why[0] == '\0')
