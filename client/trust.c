@@ -244,7 +244,7 @@ static int change(const char *file, const char *path, const struct trust_reposit
 
 	r = own_file_make_folders(file);
 	if (r == 0)
-		r = lock = own_file_lock(file);
+		lock = r = own_file_lock(file);
 	if (r < 0)
 		return cannot_write(file, r, e);
 	r = trust_read(file, &t, e);

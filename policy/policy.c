@@ -12,8 +12,8 @@
 #define BUILT_IN_PIDS 4096
 /* Of connections: beyond what package managers and browsers do, below what a scan or a flood would. */
 #define BUILT_IN_HOST_CONNECTIONS 2048
-#define BUILT_IN_PER_SECOND 2000
-#define BUILT_IN_HOST_PER_SECOND 1000
+#define BUILT_IN_PER_SECOND 10000
+#define BUILT_IN_HOST_PER_SECOND 5000
 
 static const char *const layer_names[] = {
 	[POLICY_BUILT_IN] = "built-in", [POLICY_ADMINISTRATOR] = "administrator", [POLICY_USER] = "user",

@@ -39,8 +39,8 @@ static void built_in(void **state)
 	assert_int_equal(p.egress.limits.bytes[EGRESS_OUT] + p.egress.limits.bytes[EGRESS_IN], 0);
 	assert_int_equal(p.egress.limits.connections, LIMIT_SESSION_CONNECTIONS);
 	assert_int_equal(p.egress.limits.host_connections, 2048);
-	assert_int_equal(p.egress.limits.per_second, 2000);
-	assert_int_equal(p.egress.limits.host_per_second, 1000);
+	assert_int_equal(p.egress.limits.per_second, 10000);
+	assert_int_equal(p.egress.limits.host_per_second, 5000);
 	policy_done(&p);
 }
 
@@ -87,7 +87,7 @@ static void written(void **state)
 	assert_non_null(strstr(text.data,
 			       "\"hosts\":[{\"host\":\"a.example\",\"bytesOut\":{\"value\":null,\"from\":\"built-in\"},"
 			       "\"bytesIn\":{\"value\":9,\"from\":\"user /home/u.json:1\"}}]"));
-	assert_non_null(strstr(text.data, "\"newPerSecond\":{\"value\":2000,\"from\":\"built-in\"}"));
+	assert_non_null(strstr(text.data, "\"newPerSecond\":{\"value\":10000,\"from\":\"built-in\"}"));
 	policy_done(&p);
 }
 
