@@ -141,6 +141,7 @@ void policy_done(struct policy *p)
 		free(lists[i]->items);
 	free(p->publish.items);
 	free(p->host_ports.items);
+	free(p->unix_sockets.items);
 	free(p->environment_set);
 	free(p->hosts);
 	free(p->budgets);
