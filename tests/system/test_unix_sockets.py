@@ -10,17 +10,19 @@ import threading
 
 import pytest
 
-from conftest import USERS, write
+from conftest import SANITIZED, USERS, write
 from waiting import wait_for
 
+GROUP = 61234  # nobody's
 FOLDER = '/run/isod-test-services'
 CLIENT = '''
-import socket, sys
+import socket, struct, sys
 for path in sys.argv[1:]:
     c = socket.socket(socket.AF_UNIX)
     try:
         c.connect(path)
         c.sendall(b'hello'); c.shutdown(socket.SHUT_WR)
+        print(*struct.unpack('3i', c.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)), file=sys.stderr)
         print(c.makefile().read())
     except OSError as e:
         print(type(e).__name__)
@@ -55,7 +57,7 @@ class Service:
     """Answers what it was sent, once that has ended, in upper case; or sends it back as it comes."""
 
     def __init__(self, path, owner=USERS[0], mode=0o600, echo=False):
-        self.path, self.echo, self.peers, self.got = path, echo, [], []
+        self.path, self.echo, self.peers, self.status, self.got = path, echo, [], {}, []
         self.socket = socket.socket(socket.AF_UNIX)
         if os.path.lexists(path):
             os.unlink(path)
@@ -75,6 +77,12 @@ class Service:
                 return
             with c:
                 self.peers.append(struct.unpack('3i', c.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)))
+                try:
+                    with open(f'/proc/{self.peers[-1][0]}/status', encoding='ascii') as f:
+                        self.status = dict(line.rstrip('\n').split(':\t', 1) for line in f if ':\t' in line)
+                    self.status['fds'] = len(os.listdir(f'/proc/{self.peers[-1][0]}/fd'))
+                except (FileNotFoundError, ProcessLookupError):
+                    pass
                 data = b''
                 while d := c.recv(1 << 20):
                     data += d
@@ -135,9 +143,14 @@ def test_a_lent_socket(isod, project, services):
     s, other = services('lent.sock'), services('other.sock', mode=0o666)
     r = lend(isod, project, [s.path], *client(s.path, other.path))
     assert r.text == 'HELLO\nFileNotFoundError\n', r
+    assert r.errors == '1 0 0\n', r  # inside, the peer is the session's own pid 1, as it was
     entry = pwd.getpwnam(USERS[0])
     (pid, *ids), = s.peers
     assert pid > 1 and ids == [entry.pw_uid, entry.pw_gid] and not other.peers
+    # which is a process without any right of its own: stdio, its way to isod-session, and what it is connecting just now
+    assert s.status['Uid'].split() == [str(entry.pw_uid)] * 4 and s.status['Gid'].split() == [str(entry.pw_gid)] * 4, s.status
+    assert {int(s.status[f'Cap{c}'], 16) for c in ('Inh', 'Prm', 'Eff', 'Bnd', 'Amb')} == {0} and s.status['NoNewPrivs'] == '1'
+    assert s.status['fds'] <= 6 and (SANITIZED or s.status['Seccomp'] == '2'), s.status
     wait_for(lambda: told(isod), 'it is told')
     e, = told(isod)
     assert (e['verdict'], e['name'], e['bytesUp'], e['bytesDown']) == ('allow', s.path, 5, 5) and 'port' not in e, e
@@ -153,9 +166,14 @@ def test_with_the_callers_rights(isod, project, services):
     assert 'HELLO' not in r.text and not s.peers, r
     wait_for(lambda: [e for e in told(isod) if e['reason'] == 'unreachable' and e['verdict'] == 'deny'], 'it is told')
     # by a group of the caller's, though
-    os.chown(s.path, 0, pwd.getpwnam(USERS[0]).pw_gid)
+    os.chown(s.path, 0, GROUP)
     os.chmod(s.path, 0o660)
-    assert lend(isod, project, [s.path], *client(s.path)).text == 'HELLO\n'
+    for groups, text in (([], ''), ([GROUP], 'HELLO')):
+        entry = pwd.getpwnam(USERS[0])
+        r = subprocess.run([isod.client, 'run', '-q', '--policy', 'policy.json', '--', *client(s.path)], cwd=project,
+                           user=entry.pw_uid, group=entry.pw_gid, extra_groups=groups, env=isod.environment(USERS[0], None),
+                           stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
+        assert (text == 'HELLO') == (r.stdout == b'HELLO\n'), r
 
 
 def test_bytes(isod, project, services):
