@@ -13,7 +13,7 @@
 #include "view/path_rules.h"
 
 #define PLAN_MAGIC 0x4e4c5049u /* "IPLN" */
-#define PLAN_VERSION 6
+#define PLAN_VERSION 5
 
 enum plan_flags {
 	PLAN_PTY = 1 << 0, /* the session gets a pty of its own as stdio */

@@ -170,11 +170,15 @@ static void test_full(void **state)
 {
 	_cleanup_close_ int fd = program();
 	uint32_t query;
+	char byte;
 
 	say_who();
 	query = asked();
 	answer(query, -EAGAIN);
 	assert_int_not_equal(asked(), query);
+	/* and it still waits */
+	assert_int_equal(recv(fd, &byte, 1, 0), -1);
+	assert_int_equal(errno, EAGAIN);
 }
 
 static void test_nobody_there(void **state)
