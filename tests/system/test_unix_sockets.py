@@ -10,7 +10,7 @@ import threading
 
 import pytest
 
-from conftest import SANITIZED, USERS, write
+from conftest import Isod, SANITIZED, USERS, write
 from waiting import wait_for
 
 GROUP = 61234  # nobody's
@@ -50,6 +50,31 @@ got = b''
 while d := c.recv(1 << 20):
     got += d
 print(got == data)
+'''
+
+MANY = '''
+import socket, sys, threading
+wrong = []
+def one():
+    c = socket.socket(socket.AF_UNIX)
+    c.connect(sys.argv[1])
+    c.sendall(b"hello")
+    c.shutdown(socket.SHUT_WR)
+    if (d := c.makefile().read()) != 'HELLO':
+        wrong.append(d)
+threads = [threading.Thread(target=one) for _ in range(300)]
+for t in threads: t.start()
+for t in threads: t.join()
+print(wrong)
+'''
+HOLDER = '''
+import socket, sys
+c = socket.socket(socket.AF_UNIX)
+c.connect(sys.argv[1])
+c.sendall(b'x')
+c.recv(1)
+open('up', 'w')
+sys.stdin.readline()
 '''
 
 
@@ -116,6 +141,15 @@ def services(users):
         if s.socket.fileno() >= 0:
             s.stop()
     shutil.rmtree(FOLDER)
+
+
+@pytest.fixture
+def own(root_dir, users):
+    d = Isod(root_dir, 'unix-sockets')
+    d.start()
+    yield d
+    if d.process.poll() is None:
+        d.stop()
 
 
 def lend(isod, project, sockets, *argv, **how):
@@ -201,6 +235,30 @@ def test_a_service_that_starts_anew(isod, project, services):
     services('late.sock')
     out, _ = p.communicate(b'\n', timeout=60)
     assert out.decode().split('\n')[-2] == 'HELLO', out
+
+
+def test_more_than_wait_anywhere(isod, project, services):
+    """More than are served at a time, for a service that takes two at a time."""
+    s = services('slow.sock')
+    s.socket.listen(2)
+    assert lend(isod, project, [s.path], '/usr/bin/python3', '-c', MANY, s.path).text == '[]\n'
+
+
+def test_the_connector_is_nobodys(own, project, services):
+    """Its user cannot look into it; it does not outlive a killed isod."""
+    s = services('held.sock', echo=True)
+    write(os.path.join(project, 'policy.json'), json.dumps({'sandbox': {'network': {'allowUnixSockets': [s.path]}}}))
+    p = begin(own, project, '/usr/bin/python3', '-c', HOLDER, s.path)
+    wait_for(lambda: os.path.exists(os.path.join(project, 'up')), 'it is connected')
+    fds = f'/proc/{s.peers[0][0]}/fd'
+    assert len(os.listdir(fds)) == 4
+    entry = pwd.getpwnam(USERS[0])
+    r = subprocess.run(['ls', fds], user=entry.pw_uid, group=entry.pw_gid, extra_groups=[], capture_output=True, check=False)
+    assert b'Permission denied' in r.stderr, r
+    own.process.kill()
+    own.process.wait()
+    wait_for(lambda: not os.path.exists(fds), 'the connector has ended')
+    p.communicate(timeout=60)
 
 
 # The rest is in tests/unit/control/test_plan_build.c.
