@@ -23,7 +23,7 @@ const struct policy_key *policy_key_find(const char *parent, const char *name);
 const char *policy_key_suggest(const char *parent, const char *name);
 
 /* policy_value.c, policy_budget.c, policy_domains.c, policy_filesystem.c, policy_hosts.c, policy_limits.c,
- * policy_proxy.c, policy_sockets.c, policy_ssh.c
+ * policy_proxy.c, policy_ssh.c
  */
 policy_read_fn policy_read_later;
 policy_read_fn policy_read_paths;
