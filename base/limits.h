@@ -117,6 +117,12 @@
 #define LIMIT_PLAN_PORTS (2 * LIMIT_PUBLISHED_PORTS)
 /* Connections by way of them at a time; further ones wait to be accepted. */
 #define LIMIT_PUBLISHED_CONNECTIONS 256
+/* Unix sockets of the host that a session is lent: each is a listener of isod-session. The length of a path is the
+ * kernel's (sun_path, with its NUL): no program could name a longer one. */
+#define LIMIT_UNIX_SOCKETS 32
+#define LIMIT_UNIX_PATH 108
+/* Connections to them at a time; further ones wait to be accepted. */
+#define LIMIT_UNIX_CONNECTIONS 128
 /* Names that DNS has invented an address for, one session. */
 #define LIMIT_DNS_NAMES 16384
 

@@ -136,7 +136,7 @@ void policy_done(struct policy *p)
 	struct policy_list *lists[] = { &p->allow_read,       &p->allow_write, &p->deny_read,       &p->deny_write,
 					&p->overlay,          &p->devices,     &p->allowed_domains, &p->denied_domains,
 					&p->environment_pass, &p->ssh_keys,    &p->ssh_hosts,       &p->proxy.bypass,
-					&p->gpg_keys };
+					&p->gpg_keys,         &p->unix_sockets };
 
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
 		free(lists[i]->items);

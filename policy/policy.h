@@ -100,6 +100,7 @@ struct policy {
 	struct policy_list denied_domains;
 	struct policy_unlisted unlisted;
 	struct policy_list host_ports;     /* ports of the host's loopback that the session's leads to */
+	struct policy_list unix_sockets;   /* "allowUnixSockets": paths */
 	struct policy_list publish;        /* "HOST:PORT", policy_publish_parse() */
 	struct policy_switch ssh_enabled;  /* false: nothing of the user's ssh-agent is lent, whatever else is said */
 	struct policy_list ssh_keys;       /* fingerprints and comments */

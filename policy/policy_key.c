@@ -40,7 +40,7 @@ static const struct policy_key keys[] = {
 	{ "sandbox.gpgAgent.enabled", policy_read_grant_switch, AT(gpg_enabled) },
 	{ "sandbox.gpgAgent.keys", policy_read_gpg_keys, AT(gpg_keys) },
 	{ "sandbox.network", NULL, 0 },
-	{ "sandbox.network.allowUnixSockets", policy_read_later, 0 },
+	{ "sandbox.network.allowUnixSockets", policy_read_sockets, AT(unix_sockets) },
 	{ "sandbox.network.allowedDomains", policy_read_domains, AT(allowed_domains) },
 	{ "sandbox.network.budget", NULL, 0 },
 	{ "sandbox.network.budget.bytesIn", policy_read_budget, AT(budget[EGRESS_IN]) },

@@ -44,6 +44,7 @@ policy_read_fn policy_read_ech;
 policy_read_fn policy_read_no_sni;
 policy_read_fn policy_read_publish;
 policy_read_fn policy_read_host_ports;
+policy_read_fn policy_read_sockets;
 policy_read_fn policy_read_hosts;
 policy_read_fn policy_read_proxy;
 policy_read_fn policy_read_pass;

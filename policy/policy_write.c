@@ -221,6 +221,7 @@ static void write_network(const struct output *o, const struct policy *p)
 	write_list(o, "allowedDomains", &p->allowed_domains);
 	write_list(o, "publish", &p->publish);
 	write_list(o, "hostPorts", &p->host_ports);
+	write_list(o, "allowUnixSockets", &p->unix_sockets);
 	write_denied(o, &p->denied_domains);
 	write_proxy(o, &p->proxy);
 	write_budget(o, p);

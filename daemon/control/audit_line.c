@@ -6,8 +6,9 @@
 #include "policy/address.h"
 
 static const char *const via_names[VIA_COUNT] = {
-	[VIA_CONNECT] = "connect", [VIA_HTTP] = "http",   [VIA_CAPTURE] = "capture", [VIA_DNS] = "dns",
-	[VIA_PACKET] = "packet",   [VIA_SOCKS] = "socks", [VIA_PUBLISH] = "publish", [VIA_HOST_PORT] = "host-port",
+	[VIA_CONNECT] = "connect", [VIA_HTTP] = "http",           [VIA_CAPTURE] = "capture",
+	[VIA_DNS] = "dns",         [VIA_PACKET] = "packet",       [VIA_SOCKS] = "socks",
+	[VIA_PUBLISH] = "publish", [VIA_HOST_PORT] = "host-port", [VIA_UNIX_SOCKET] = "unix-socket",
 };
 
 static const char *protocol_name(uint32_t protocol)
@@ -55,7 +56,8 @@ static void write_target(struct json_writer *w, const struct session_connection 
 		json_write_key(w, "name");
 		json_write_bytes(w, m->name, strlen(m->name));
 	}
-	json_write_member_integer(w, "port", m->port);
+	if (m->via != VIA_UNIX_SOCKET)
+		json_write_member_integer(w, "port", m->port);
 	if (m->family != 0)
 		json_write_member_string(w, "address", address_format(m->family, m->address, address));
 	if (m->by_proxy)

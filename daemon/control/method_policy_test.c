@@ -60,6 +60,7 @@ static const char *place_of(const struct plan_built *b, const char *path)
 	case PLAN_MOUNT_DEV:
 	case PLAN_MOUNT_SYS:
 	case PLAN_MAKE_LINK:
+	case PLAN_MAKE_SOCKET:
 		return "system";
 	case PLAN_MOUNT_TMPFS:
 	case PLAN_MOUNT_SCRATCH:

@@ -8,6 +8,7 @@
 #include "base/limits.h"
 #include "daemon/control/plan_places.h"
 #include "daemon/control/plan_rules.h"
+#include "daemon/control/plan_sockets.h"
 #include "daemon/control/view_links.h"
 #include "daemon/control/view_paths.h"
 
@@ -229,6 +230,8 @@ int plan_mounts_build(const struct plan_input *in, struct plan_built *built, boo
 		r = add_gpg(in, rules.home, built, e);
 	if (r == 0)
 		r = plan_places_build(in, &rules, built, e);
+	if (r == 0)
+		r = plan_sockets_build(in, &links, &rules, built, e);
 	if (r == 0)
 		r = add_links(in, built, ret_links_made, e);
 	return r;

@@ -18,6 +18,7 @@
 #include "daemon/linux/view/launch_overlay.h"
 #include "daemon/linux/net/launch_publish.h"
 #include "daemon/linux/net/launch_reach.h"
+#include "daemon/linux/net/launch_unix.h"
 #include "daemon/linux/view/launch_source.h"
 #include "daemon/linux/launch/launch_spawn.h"
 #include "daemon/wire/fds.h"
@@ -34,6 +35,7 @@ static const struct launch_step steps[] = {
 	{ "open sources", launch_source_open },
 	{ "matches of patterns", launch_match_find },
 	{ "links to grants", launch_reach_others },
+	{ "unix sockets", launch_unix_begin },
 	{ "clone sources", launch_source_clone },
 	{ "etc overlay", launch_etc_open },
 	{ "layers", launch_overlay_make },

@@ -44,6 +44,8 @@ static const struct {
 	[LINK_OWNER] = { true, 0 },
 	[LINK_SSH] = { true, 1 },
 	[LINK_GPG] = { true, 1 },
+	[LINK_UNIX] = { true, 1 },
+	[LINK_CONNECTOR] = { true, 1 },
 };
 
 static void on_poll(uv_poll_t *poll, int status, int events);
@@ -106,6 +108,10 @@ static int dispatch(struct link *l, const struct link_message *m, ssize_t len, c
 	case LINK_SSH:
 	case LINK_GPG:
 		l->handlers->agent(l->data, m->type, fds[0]);
+		break;
+	case LINK_CONNECTOR:
+	case LINK_UNIX:
+		l->handlers->unix_socket(l->data, m, fds[0]);
 		break;
 	case LINK_PORT:
 		l->handlers->port(l->data, fds[0], m->kind, m->to_port);

@@ -17,9 +17,10 @@ struct link_handlers {
 	void (*status)(void *data, const struct link_message *message); /* STARTED, STOPPED, CONTINUED, EXITED */
 	/* Once: end of file (err 0) or a malformed message or failed call (negative errno). Nothing comes after it. */
 	void (*ended)(void *data, int err);
-	void (*late)(void *data, const struct late_event *event);          /* checked */
-	void (*port)(void *data, int listener, uint32_t way, uint16_t to); /* enum plan_port_way */
-	void (*socket)(void *data, uint32_t query, int fd);                /* -errno: none could be made */
+	void (*late)(void *data, const struct late_event *event);              /* checked */
+	void (*port)(void *data, int listener, uint32_t way, uint16_t to);     /* enum plan_port_way */
+	void (*socket)(void *data, uint32_t query, int fd);                    /* -errno: none could be made */
+	void (*unix_socket)(void *data, const struct link_message *m, int fd); /* LINK_CONNECTOR, LINK_UNIX */
 };
 
 /* Takes fd over. 0 or -errno. */

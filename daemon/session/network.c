@@ -44,6 +44,17 @@ int network_add_port(struct network *n, uv_loop_t *loop, const struct session_se
 	return r;
 }
 
+int network_add_unix(struct network *n, uv_loop_t *loop, struct events *events, struct link *link,
+		     const struct link_message *m, int fd)
+{
+	if (m->type == LINK_CONNECTOR && !n->unix_sockets)
+		return unix_sockets_open(loop, events, link, fd, &n->unix_sockets);
+	if (m->type == LINK_UNIX && n->unix_sockets)
+		return unix_sockets_add(n->unix_sockets, fd, m->value, m->text);
+	fd_close(fd);
+	return -EPROTO;
+}
+
 void network_close(struct network *n)
 {
 	if (n->gateway)
@@ -51,6 +62,7 @@ void network_close(struct network *n)
 	dns_close(n->dns);
 	nflog_close(n->nflog);
 	ports_close(n->ports);
+	unix_sockets_close(n->unix_sockets);
 	*n = (struct network){ .gateway = NULL };
 }
 

@@ -8,6 +8,7 @@
 #include "daemon/session/nflog.h"
 #include "daemon/session/ports.h"
 #include "daemon/session/session.h"
+#include "daemon/session/unix_sockets.h"
 #include "daemon/wire/link_wire.h"
 
 /* All NULL before the listeners have come, and after network_close(). */
@@ -15,7 +16,8 @@ struct network {
 	struct gateway *gateway;
 	struct dns *dns;
 	struct nflog *nflog;
-	struct ports *ports; /* with the first port */
+	struct ports *ports;               /* with the first port */
+	struct unix_sockets *unix_sockets; /* with the connector */
 };
 
 /* setup, names, events and link must outlive it. 0, -EEXIST, or another -errno: the process ends soon, and descriptors
@@ -26,6 +28,9 @@ int network_open(struct network *n, uv_loop_t *loop, const struct session_setup 
  */
 int network_add_port(struct network *n, uv_loop_t *loop, const struct session_setup *setup, struct events *events,
 		     struct link *link, int listener, uint32_t way, uint16_t to);
+/* The connector, or a listener that it knows the far end of (LINK_CONNECTOR, LINK_UNIX). fd: taken, also on failure. */
+int network_add_unix(struct network *n, uv_loop_t *loop, struct events *events, struct link *link,
+		     const struct link_message *m, int fd);
 /* The gateway goes first: it reports its connections, and uses link and names until its handles are closed. */
 void network_close(struct network *n);
 /* Puts next, which is taken, into the place of live, which all parts look at; also before network_open(). Returns how

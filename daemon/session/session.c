@@ -383,6 +383,15 @@ static void on_socket(void *data, uint32_t query, int fd)
 	ports_socket(s->network.ports, query, fd);
 }
 
+static void on_unix_socket(void *data, const struct link_message *m, int fd)
+{
+	struct session *s = data;
+	int r = network_add_unix(&s->network, &s->loop, control_events(s->control), s->link, m, fd);
+
+	if (r < 0)
+		fail(s, "a Unix socket", r);
+}
+
 static void on_link_status(void *data, const struct link_message *m)
 {
 	struct session *s = data;
@@ -437,6 +446,7 @@ static const struct link_handlers link_handlers = {
 	.ended = on_link_ended,
 	.port = on_port,
 	.socket = on_socket,
+	.unix_socket = on_unix_socket,
 };
 
 static void count_handle(uv_handle_t *handle, void *data)

@@ -36,6 +36,11 @@ enum link_type {
 	LINK_LATE, /* not a struct link_message: struct late_event (late.h), late_event_size() bytes */
 	LINK_SSH,  /* one descriptor: the listener at PLAN_SSH_SOCKET; before STARTED */
 	LINK_GPG,  /* the same, at PLAN_GPG_SOCKET */
+	LINK_UNIX, /* one descriptor: the listener of a PLAN_MAKE_SOCKET; value = the mount's index, text = its path;
+		      before STARTED */
+	/* launch -> session */
+	LINK_CONNECTOR, /* one descriptor: SOCK_SEQPACKET to the process that connects to those of the host, before the
+			   first LINK_UNIX. On it, both ways: LINK_SOCKET, asked with value = the mount's index */
 	LINK_TYPE_END
 };
 

@@ -253,6 +253,7 @@ static uint32_t flags_of(uint32_t type)
 	case PLAN_MOUNT_DEVICE:
 		return PLAN_OPTIONAL;
 	case PLAN_COVER:
+	case PLAN_MAKE_SOCKET:
 		return 0;
 	case PLAN_LOCK:
 		return PLAN_READ_ONLY;
@@ -287,12 +288,15 @@ static int decode_mount(struct cursor *c, uint32_t index, struct plan_mount *m, 
 		return bad(e, "the target of mount %u", index);
 	if (!device_is_sound(m))
 		return bad(e, "the device of mount %u", index);
+	if (m->type == PLAN_MAKE_SOCKET && strlen(m->target) >= LIMIT_UNIX_PATH)
+		return bad(e, "the socket of mount %u", index);
 	return 0;
 }
 
 static int decode_mounts(struct cursor *c, uint32_t n, struct plan_mount *mounts, struct error *e)
 {
 	bool project = false, kept = false;
+	unsigned sockets = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
 		int r = decode_mount(c, i, &mounts[i], e);
@@ -303,6 +307,8 @@ static int decode_mounts(struct cursor *c, uint32_t n, struct plan_mount *mounts
 			return bad(e, "mount %u is a second project root", i);
 		if (mounts[i].flags & PLAN_KEEP && kept)
 			return bad(e, "mount %u is a second layer to be kept", i);
+		if (mounts[i].type == PLAN_MAKE_SOCKET && ++sockets > LIMIT_UNIX_SOCKETS)
+			return bad(e, "mount %u is one socket too many", i);
 		project |= (mounts[i].flags & PLAN_PROJECT) != 0;
 		kept |= (mounts[i].flags & PLAN_KEEP) != 0;
 	}

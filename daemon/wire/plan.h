@@ -56,6 +56,9 @@ enum plan_mount_type {
 	 * it cannot be read any more; deeper mounts may follow. */
 	PLAN_COVER,
 	PLAN_LOCK, /* the same: bound onto itself with all below, so that it cannot be moved; READ_ONLY: nor written */
+	/* target: a listening Unix socket, made where the view has a folder of its own, whose connections lead to that
+	 * of the host at the same path; at most LIMIT_UNIX_SOCKETS. Nothing is made in a granted folder. */
+	PLAN_MAKE_SOCKET,
 	PLAN_MOUNT_TYPE_END
 };
 

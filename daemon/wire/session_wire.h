@@ -57,6 +57,7 @@ enum session_via {
 	VIA_SOCKS,
 	VIA_PUBLISH,
 	VIA_HOST_PORT,
+	VIA_UNIX_SOCKET, /* .name is its path */
 	VIA_COUNT
 };
 

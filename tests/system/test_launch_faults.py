@@ -43,6 +43,7 @@ FAULTS = {
     'open sources': ['openat2'],
     'matches of patterns': ['outer/openat2@setgroups:0=0'],
     'links to grants': ['outer/openat2@setgroups:0=0'],
+    'unix sockets': ['socketpair'],
     'clone sources': ['open_tree'],
     'etc overlay': ['fsopen'],
     'layers': ['fsconfig:1=0'],
@@ -118,6 +119,12 @@ def lent_port(project):
     return ['--policy', policy]
 
 
+def lent_socket(project):
+    policy = os.path.join(project, 'policy.json')
+    write(policy, json.dumps({'sandbox': {'network': {'allowUnixSockets': ['/run/isod-faults.sock']}}}))
+    return ['--policy', policy]
+
+
 def deep_folders(project):
     """A path that no call takes."""
     entry, here = pwd.getpwnam(USERS[0]), os.open(project, os.O_PATH)
@@ -149,7 +156,7 @@ def lent_agent(project):
 
 
 agents = []
-PREPARE = {'rules': many_rules, 'lent ports': lent_port, 'ssh-agent': lent_agent, 'bound of the search': deep_folders}
+PREPARE = {'rules': many_rules, 'lent ports': lent_port, 'unix sockets': lent_socket, 'ssh-agent': lent_agent, 'bound of the search': deep_folders}
 # steps whose fault has a message of its own, and what must be in it
 MESSAGES = {
     'rules': 'Cannot allocate memory', 'late guard': 'Invalid argument',

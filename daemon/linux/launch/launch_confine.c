@@ -1,6 +1,7 @@
 #include "daemon/linux/launch/launch_confine.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -88,9 +89,47 @@ static const struct sock_filter filter[] = {
 	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
 };
 
-int launch_confine_init(void)
+static const struct sock_filter connector[] = {
+	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, NATIVE_ARCH, 1, 0),
+	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+	ALLOW(SYS_recvmsg),
+	ALLOW(SYS_sendmsg),
+	ALLOW(SYS_connect),
+	ALLOW(SYS_close),
+	ALLOW(SYS_restart_syscall),
+	ALLOW(SYS_rt_sigreturn),
+	ALLOW(SYS_exit_group),
+	/* the way to a socket: O_PATH alone where flags can be looked at, openat2's lie in memory */
+	ALLOW(SYS_openat2),
+	ALLOW(SYS_newfstatat),
+	ALLOW(SYS_fstat),
+	ALLOW(SYS_fstatfs),
+	ALLOW(SYS_readlinkat),
+#ifdef SYS_readlink
+	ALLOW(SYS_readlink),
+#endif
+	/* its memory */
+	ALLOW(SYS_brk),
+	ALLOW(SYS_mmap),
+	ALLOW(SYS_munmap),
+	ALLOW(SYS_mremap),
+	ALLOW(SYS_madvise),
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 4),
+	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[2])),
+	BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, O_PATH, 0, 1),
+	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 3),
+	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])),
+	ALLOW(AF_UNIX),
+	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+};
+
+static int confine(const struct sock_filter *instructions, size_t n)
 {
-	struct sock_fprog program = { .len = ARRAY_SIZE(filter), .filter = (void *)filter };
+	struct sock_fprog program = { .len = (unsigned short)n, .filter = (void *)instructions };
 
 #ifdef SANITIZED_BUILD
 	(void)program;
@@ -98,4 +137,14 @@ int launch_confine_init(void)
 #else
 	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) < 0 ? -errno : 0;
 #endif
+}
+
+int launch_confine_init(void)
+{
+	return confine(filter, ARRAY_SIZE(filter));
+}
+
+int launch_confine_connector(void)
+{
+	return confine(connector, ARRAY_SIZE(connector));
 }

@@ -1,17 +1,15 @@
 #include "daemon/linux/net/launch_ssh.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 
 #include "base/cleanup.h"
 #include "base/fd_pass.h"
 #include "daemon/launch/launch.h"
 #include "daemon/launch/launch_step.h"
 #include "daemon/linux/launch/launch_who.h"
+#include "daemon/linux/net/launch_unix.h"
 #include "daemon/wire/link_wire.h"
 
 /* A program that finds it full waits in connect(2). */
@@ -30,29 +28,10 @@ static const struct {
 	  "A policy with \"gpgAgent\": {\"enabled\": false} starts it without." },
 };
 
-static int make_listener(const char *path)
-{
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	mode_t mask;
-	int r;
-
-	if (fd < 0)
-		return -errno;
-	snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
-	/* 0666 from the first moment: nothing that is called so later is changed as root. */
-	mask = umask(0111);
-	r = bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0 ? -errno : 0;
-	umask(mask);
-	if (r < 0 || listen(fd, BACKLOG) < 0)
-		return r < 0 ? r : -errno;
-	return take_fd(&fd);
-}
-
 static int make(struct launch *l, size_t i, struct error *e)
 {
 	struct link_message message = { .type = agents[i].type };
-	_cleanup_close_ int fd = make_listener(agents[i].path);
+	_cleanup_close_ int fd = launch_unix_listen(agents[i].path, BACKLOG);
 	ssize_t n;
 
 	if (fd < 0)

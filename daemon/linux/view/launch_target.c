@@ -99,6 +99,7 @@ bool launch_target_is_mount(const struct launch_target *t)
 	switch (t->mount->type) {
 	case PLAN_MAKE_DIR:
 	case PLAN_MAKE_LINK:
+	case PLAN_MAKE_SOCKET:
 	case PLAN_COVER:
 	case PLAN_LOCK:
 		return false;

@@ -18,6 +18,7 @@
 #include "daemon/linux/view/launch_place.h"
 #include "daemon/linux/view/launch_protect.h"
 #include "daemon/linux/launch/launch_sys.h"
+#include "daemon/linux/net/launch_unix.h"
 
 /* Special file systems that one mount of a plan can stand for. */
 #define PER_MOUNT 2
@@ -201,6 +202,11 @@ static int make_link(struct launch *l, const struct plan_mount *m, struct launch
 	return 0;
 }
 
+static int make_socket(struct launch *l, const struct plan_mount *m, struct launch_tree *t, struct error *e)
+{
+	return launch_unix_make(l, m, e);
+}
+
 /* A grant that may have to be asked about. */
 static int hold(struct launch *l, const struct plan_mount *m, const char *path, int mount)
 {
@@ -273,6 +279,7 @@ static int (*const kinds[])(struct launch *, const struct plan_mount *, struct l
 	[PLAN_MOUNT_MATCHES] = mount_matches,
 	[PLAN_COVER] = cover,
 	[PLAN_LOCK] = lock,
+	[PLAN_MAKE_SOCKET] = make_socket,
 };
 _Static_assert(ARRAY_SIZE(kinds) == PLAN_MOUNT_TYPE_END, "one function a type");
 

@@ -105,7 +105,7 @@ static void dump_mount(const struct plan_mount *m, struct buffer *ret)
 		[PLAN_MOUNT_DEV] = "dev",         [PLAN_MOUNT_SYS] = "sys",       [PLAN_MOUNT_ETC] = "etc",
 		[PLAN_MOUNT_SCRATCH] = "scratch", [PLAN_MAKE_DIR] = "dir",        [PLAN_MAKE_LINK] = "link",
 		[PLAN_MOUNT_OVERLAY] = "overlay", [PLAN_MOUNT_DEVICE] = "device", [PLAN_MOUNT_MATCHES] = "matches",
-		[PLAN_COVER] = "cover",           [PLAN_LOCK] = "lock",
+		[PLAN_COVER] = "cover",           [PLAN_LOCK] = "lock",           [PLAN_MAKE_SOCKET] = "socket",
 	};
 	static const char *const flags[] = {
 		"ro", "noexec", "follow", "optional", "owned", "project", "grant", "keep"

@@ -99,6 +99,13 @@ static const struct plan_case golden[] = {
 	  .pwd = "/home/alice/proj",
 	  .links = { { "/home/alice", "/nas/alice" }, { "/nas", "data/." } },
 	  .policy = "{\"sandbox\":{\"filesystem\":{\"allowRead\":[\"~/a\"]}}}" },
+	/* One socket twice, in both spellings of HOME. */
+	{ .name = "unix-sockets",
+	  ALICE,
+	  .cwd = "/srv/p",
+	  .links = { { "/home/alice", "/nas/alice" } },
+	  .policy = "{\"sandbox\":{\"network\":{\"allowUnixSockets\":[\"/run/postgresql/.s.PGSQL.5432\",\"~/a/b.sock\","
+		    "\"/nas/alice/a/b.sock\",\"./c.sock\"]}}}" },
 	{ .name = "late-and-degraded",
 	  ALICE,
 	  .cwd = "/srv/p",
@@ -106,6 +113,8 @@ static const struct plan_case golden[] = {
 	  .policy = "{\"sandbox\":{\"filesystem\":{\"lateFiles\":\"require\",\"denyRead\":[\"/proc/cpuinfo\",\"/sys/*/"
 		    "x\"]}}}" },
 };
+
+#define TWENTY "0123456789abcdefghij"
 
 static const struct {
 	struct plan_case input;
@@ -156,6 +165,33 @@ static const struct {
 	RULE("/run/user/1000/*"),
 	RULE("/proc/*/fd"),
 	RULE("/run/isod/*"),
+#define SOCKET(path, text)                                                                                             \
+	{                                                                                                              \
+		{ ALICE, .cwd = "/srv/p",                                                                              \
+		  .policy = "{\"sandbox\":{\"network\":{\"allowUnixSockets\":[\"" path "\"]}}}" },                     \
+			ERROR_POLICY, text                                                                             \
+	}
+	SOCKET("/", ""),
+	SOCKET("/dev/log", "of its own"),
+	SOCKET("/run/isod/isod.sock", "reaches isod"),
+	SOCKET("/run/docker.sock", "container engine"),
+	SOCKET("/var/run/docker.sock", "container engine"),
+	SOCKET("~/.docker/run/docker.sock", "container engine"),
+	SOCKET("/run/user/1000/podman/podman.sock", "container engine"),
+	SOCKET("/run/libvirt/libvirt-sock", "container engine"),
+	SOCKET("/run/systemd/private", "systemd"),
+	SOCKET("/var/run/systemd/resolve/io.systemd.Resolve", "systemd"),
+	SOCKET("/run/user/1000/systemd/private", "systemd"),
+	SOCKET("/run/user/1000/bus", "D-Bus"),
+	SOCKET("/var/run/dbus/system_bus_socket", "D-Bus"),
+	SOCKET("/tmp/dbus-AbCd", "D-Bus"),
+	SOCKET("/tmp/tmux-1000/default", "terminals"),
+	SOCKET("/tmp/ssh-abc/agent.12", "ssh-agent"),
+	SOCKET("/run/user/1000/keyring/ssh", "agent"),
+	SOCKET("~/.ssh/agent.sock", "ssh-agent"),
+	SOCKET("/run/user/1000/gnupg/S.gpg-agent", "gpg-agent"),
+	SOCKET("~/.gnupg/S.gpg-agent.extra", "gpg-agent"),
+	SOCKET("/run/" TWENTY TWENTY TWENTY TWENTY TWENTY "abc", "longer than 107"),
 #define DENY(path, text)                                                                                               \
 	{                                                                                                              \
 		{ ALICE, .cwd = "/srv/p", .policy = "{\"sandbox\":{\"filesystem\":{\"denyRead\":[\"" path "\"]}}}" },  \

@@ -171,7 +171,6 @@ static const struct mistake mistakes[] = {
 	{ NET("\"hostPorts\":[null]"), "1: sandbox.network.hostPorts[0]", "a number or a string", "5432" },
 	{ NET("\"hostPorts\":[0]"), "1: sandbox.network.hostPorts[0]", "\"0\" is no port", "5432" },
 	{ NET("\"hostPorts\":[\"1:2\"]"), "1: sandbox.network.hostPorts[0]", "\"1:2\" is no port", "5432" },
-	{ NET("\"allowUnixSockets\":[]"), "1: sandbox.network.allowUnixSockets", "does not enforce", "Remove" },
 	{ NET("\"budget\":{\"bytesOut\":0}"), "1: sandbox.network.budget.bytesOut", "at least 1", "10M" },
 	{ NET("\"budget\":{\"bytesIn\":\"much\"}"), "1: sandbox.network.budget.bytesIn", "at least 1", "10M" },
 	{ NET("\"budget\":{\"onExceeded\":\"ask\"}"), "1: sandbox.network.budget.onExceeded", "does not enforce",

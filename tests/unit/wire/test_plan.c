@@ -283,6 +283,23 @@ static void fields_are_checked(void **state)
 	refuse(&p, "variable 0 has no name");
 }
 
+static void sockets_are_counted(void **state)
+{
+	struct plan_mount many[LIMIT_UNIX_SOCKETS + 1];
+	struct plan p = sample();
+
+	for (size_t i = 0; i < ARRAY_SIZE(many); i++)
+		many[i] = (struct plan_mount){ .type = PLAN_MAKE_SOCKET, .target = "/a" };
+	p.mounts = many;
+	p.n_mounts = ARRAY_SIZE(many);
+	refuse(&p, "one socket too many");
+}
+
+/* No name of a socket is that long. */
+#define TEN "/23456789a"
+static const char long_socket[] = TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN "/2345678";
+_Static_assert(sizeof(long_socket) == LIMIT_UNIX_PATH + 1, "by one byte");
+
 static void mounts_are_checked(void **state)
 {
 	static const struct {
@@ -319,6 +336,9 @@ static void mounts_are_checked(void **state)
 		{ { .type = PLAN_MOUNT_DEVICE, .source = "/device/a", .target = "/device/a" }, "the device" },
 		{ { .type = PLAN_MOUNT_DEVICE, .source = "/dev", .target = "/dev" }, "the device" },
 		{ { .type = PLAN_COVER, .target = "/a/." }, "the target" },
+		{ { .type = PLAN_MAKE_SOCKET, .source = "/a", .target = "/a" }, "the source" },
+		{ { .type = PLAN_MAKE_SOCKET, .flags = PLAN_OWNED, .target = "/a" }, "the flags" },
+		{ { .type = PLAN_MAKE_SOCKET, .target = long_socket }, "the socket" },
 		{ { .type = PLAN_MOUNT_PROC, .target = "proc" }, "the target" },
 		{ { .type = PLAN_MOUNT_PROC, .target = "/" }, "the target" },
 		{ { .type = PLAN_MOUNT_PROC, .target = "/a//b" }, "the target" },
@@ -419,6 +439,7 @@ int main(void)
 		cmocka_unit_test(counts_are_bounded_by_the_bytes),
 		cmocka_unit_test(fields_are_checked),
 		cmocka_unit_test(mounts_are_checked),
+		cmocka_unit_test(sockets_are_counted),
 		cmocka_unit_test(rules_are_checked),
 		cmocka_unit_test(ports_are_checked),
 		cmocka_unit_test(one_project_and_one_kept_layer_only),
