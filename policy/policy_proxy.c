@@ -1,5 +1,5 @@
-/* sandbox.network.upstreamProxy: {"url": "http://proxy.example:3128", "authFile": "proxy-auth", "caFile": "proxy-ca.pem",
- * "bypass": [...]}. */
+/* sandbox.network.upstreamProxy: {"url": "http://proxy.example:3128", "authFile": "proxy-auth", "caFile":
+ * "proxy-ca.pem", "bypass": [...]}. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,7 +85,8 @@ static int read_file_name(const struct policy_builder *b, const char *text, cons
 	size_t len = strlen(name);
 
 	if (len == 0 || len > FILE_NAME_MAX || name[0] == '.' || strspn(name, letters) != len)
-		return policy_refuse(b, place, remedy, "\"%s\" does not name a file in " FOLDER ".", json_printable(text).text);
+		return policy_refuse(b, place, remedy, "\"%s\" does not name a file in " FOLDER ".",
+				     json_printable(text).text);
 	*ret = json_arena_copy(b->arena, name, len);
 	return *ret ? 0 : policy_no_memory(b);
 }

@@ -200,8 +200,8 @@ int main(void)
 	}
 	r = take_proxy(&proxy_bytes, &proxy, &setup);
 	if (r < 0) {
-		log_error("upstream proxy: %s", r == -EINVAL && proxy_bytes.ca ? "caFile has no certificate that can be read"
-									       : strerror(-r));
+		log_error("upstream proxy: %s%s", proxy_bytes.ca ? "its password, or certificates in caFile: " : "",
+			  strerror(-r));
 		return 1;
 	}
 	setup.has_pty = context.flags & SESSION_HAS_PTY;

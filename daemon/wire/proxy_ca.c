@@ -16,8 +16,8 @@ static int unusable(const char *name, int err, const char *remedy, const char *w
 	char step[ERROR_STEP_MAX];
 
 	snprintf(step, sizeof(step), "upstreamProxy: %s", name);
-	return error_set(e, ERROR_POLICY, err, step, remedy, "The file with the certificates for the upstream proxy %s.",
-			 what);
+	return error_set(e, ERROR_POLICY, err, step, remedy,
+			 "The file with the certificates for the upstream proxy %s.", what);
 }
 
 static int check(int fd, const char *name, struct error *e)

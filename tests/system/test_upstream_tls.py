@@ -49,7 +49,7 @@ def tls_proxy(certificates):
 
     def start(name='good', newest=ssl.TLSVersion.TLSv1_3):
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.minimum_version, context.maximum_version = ssl.TLSVersion.TLSv1, newest
+        context.minimum_version = context.maximum_version = newest
         context.set_ciphers('ALL:@SECLEVEL=0')
         context.load_cert_chain(os.path.join(certificates, f'{name}.pem'), os.path.join(certificates, f'{name}.key'))
         proxies.append(ConnectProxy('127.0.0.88', PORT, PASSWORD, NAMES, {'closed.example': b''}, context))
@@ -217,7 +217,7 @@ def test_an_end_that_is_not_its_own_is_no_end(isod, certificates, tls_proxy):
         proxy.cut.add('git.example')
         cut = isod.sh(f'curl -s {url}; echo " $?"', options=options)
     assert whole.text == 'half 0\n', whole
-    assert cut.text.startswith('half') and cut.text != whole.text, cut
+    assert not cut.text.endswith(' 0\n'), cut
 
 
 @pytest.mark.parametrize('spoil, message', [

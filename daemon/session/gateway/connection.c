@@ -269,7 +269,8 @@ int connection_secure(struct connection *c)
 {
 	struct gateway *g = c->gateway;
 
-	return g->tls ? g->tls->service->wrap(g->tls, &g->poller, &g->deadlines, &c->upstream, on_upstream, &c->tls) : 0;
+	return g->tls ? g->tls->service->wrap(g->tls, &g->poller, &g->deadlines, &c->upstream, on_upstream, &c->tls)
+		      : 0;
 }
 
 /* The step that connection_connect() was given is kept behind the one that gets us there. */

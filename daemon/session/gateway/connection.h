@@ -63,9 +63,9 @@ struct refusal {
 	unsigned status;       /* of HTTP, or enum socks_reply */
 	uint16_t proxy_status; /* what the upstream proxy has answered; 0: nothing */
 	struct proxy_tls_fault proxy_fault;
-	const char *message;   /* in place of the reason's text; NULL */
-	bool has_waited;       /* long enough for the name of the program */
-	uint32_t retry_after;  /* seconds that an HTTP client is asked to wait; 0: nothing is said */
+	const char *message;  /* in place of the reason's text; NULL */
+	bool has_waited;      /* long enough for the name of the program */
+	uint32_t retry_after; /* seconds that an HTTP client is asked to wait; 0: nothing is said */
 };
 
 /* true: the state has changed, go on with it at once. false: wait, or the connection is closed. */

@@ -359,8 +359,8 @@ static int take_sockets(struct proxy_tls_pump *p, struct watch *user, watch_fn f
 	return r;
 }
 
-static int wrap(struct proxy_tls *t, struct poller *poller, struct deadlines *deadlines, struct watch *user, watch_fn fn,
-		struct proxy_tls_pump **ret)
+static int wrap(struct proxy_tls *t, struct poller *poller, struct deadlines *deadlines, struct watch *user,
+		watch_fn fn, struct proxy_tls_pump **ret)
 {
 	struct client *c = (struct client *)t;
 	struct proxy_tls_pump *p = calloc(1, sizeof(*p));

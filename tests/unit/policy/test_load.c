@@ -263,7 +263,10 @@ static const struct mistake mistakes[] = {
 	{ PROXY("\"url\":\"http://127.1:3128\""), "1: sandbox.network.upstreamProxy.url", "host and its port", "" },
 	{ PROXY("\"url\":\"http://[p]:3128\""), "1: sandbox.network.upstreamProxy.url", "host and its port", "" },
 	{ PROXY("\"url\":\"http://::1:3128\""), "1: sandbox.network.upstreamProxy.url", "host and its port", "" },
-	{ PROXY("\"url\":\"https://p:3128\""), "1: sandbox.network.upstreamProxy.url", "http:// only", "stunnel" },
+	{ PROXY("\"url\":\"https://p\""), "1: sandbox.network.upstreamProxy.url", "host and its port", "http://" },
+	{ PROXY("\"url\":\"https://u:secret@p:3128\""), "1: sandbox.network.upstreamProxy.url", "no user", "authFile" },
+	{ PROXY("\"caFile\":\"/etc/ssl/x.pem\""), "1: sandbox.network.upstreamProxy.caFile", "/etc/isod/", "mode 644" },
+	{ PROXY("\"url\":\"http://p:1\",\"caFile\":\"x\""), "1: sandbox.network.upstreamProxy", "without TLS", "s:" },
 	{ PROXY("\"url\":\"http://u:secret@p:3128\""), "1: sandbox.network.upstreamProxy.url", "no user", "authFile" },
 	{ PROXY("\"authFile\":\"/root/x\""), "1: sandbox.network.upstreamProxy.authFile", "/etc/isod/", "mode 600" },
 	{ PROXY("\"authFile\":\"/etc/isod/../x\""), "1: sandbox.network.upstreamProxy.authFile", "/etc/isod/", "" },
@@ -322,6 +325,8 @@ static void upstream_proxy(void **state)
 		{ "http://localhost:8080", "localhost", 0 },
 		{ "http://10.0.0.1:3128", NULL, AF_INET },
 		{ "http://[fd00::1]:3128", NULL, AF_INET6 },
+		{ "https://Proxy.Example:443/", "proxy.example", 0 },
+		{ "https://10.0.0.1:3129", NULL, AF_INET },
 	};
 	char text[256];
 	struct error e;
@@ -339,6 +344,7 @@ static void upstream_proxy(void **state)
 		assert_int_equal(p.proxy.way.bypass.n_rules, 2);
 		assert_int_equal(p.proxy.bypass.count, 2);
 		assert_int_equal(p.proxy.way.family, cases[i].family);
+		assert_int_equal(p.proxy.tls, cases[i].url[4] == 's');
 		if (cases[i].name)
 			assert_string_equal(p.proxy.way.name, cases[i].name);
 		policy_done(&p);
@@ -351,6 +357,10 @@ static void upstream_proxy(void **state)
 	}
 	assert_int_equal(load(POLICY_ADMINISTRATOR, "p", NET("\"upstreamProxy\":null"), &p, &e), 0);
 	assert_null(p.proxy.url);
+	policy_done(&p);
+	snprintf(text, sizeof(text), PROXY("\"caFile\":\"/etc/isod/ca.pem\",\"url\":\"https://p:1\""));
+	assert_int_equal(load(POLICY_ADMINISTRATOR, "p", text, &p, &e), 0);
+	assert_string_equal(p.proxy.ca_file, "ca.pem");
 	policy_done(&p);
 	/* A message must not repeat what may be a password. */
 	assert_true(load(POLICY_ADMINISTRATOR, "p", PROXY("\"url\":\"http://u:secret@p:1\""), &p, &e) < 0);
