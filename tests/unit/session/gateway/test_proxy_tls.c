@@ -11,16 +11,16 @@
 #include <unistd.h>
 
 #include <cmocka.h>
-#include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
 #include "base/cleanup.h"
-#include "daemon/session/gateway/proxy_tls.h"
+#include "daemon/session/gateway/proxy_tls_client.h"
 
 enum { TURNS = 20000, BULK = 3 << 20 };
 
-static char *pem; /* of the proxy's certificate, which is its own authority */
-static SSL_CTX *proxy_context;
+/* Of the proxy's certificate, which is its own authority; and of one that has no name but its subject's. */
+static char *pem, *bare_pem;
+static SSL_CTX *proxy_context, *good_context, *bare_context;
 static const struct egress_proxy here = { .family = AF_INET, .address = { 10, 0, 0, 1 }, .port = 1 },
 				 named = { .name = "proxy.example", .port = 1 };
 
@@ -306,19 +306,23 @@ static void who_is_not_trusted_hears_nothing(void **state)
 					 elsewhere = { .family = AF_INET, .address = { 10, 0, 0, 2 }, .port = 1 };
 	static const struct {
 		const struct egress_proxy *proxy;
-		bool trusted;
+		char **trusted;
+		SSL_CTX **shown;
 		const char *why;
 	} cases[] = {
-		{ &other, true, "ostname mismatch" },
-		{ &sub, true, "ostname mismatch" },
-		{ &elsewhere, true, "IP address mismatch" },
-		{ &here, false, "self" },
+		{ &other, &pem, &good_context, "ostname mismatch" },
+		{ &other, &bare_pem, &bare_context, "ostname mismatch" },
+		{ &sub, &pem, &good_context, "ostname mismatch" },
+		{ &elsewhere, &pem, &good_context, "IP address mismatch" },
+		{ &here, &bare_pem, &good_context, "self" },
+		{ &here, NULL, &good_context, "self" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct proxy_tls_fault fault;
 
-		begin(cases[i].proxy, cases[i].trusted ? pem : NULL);
+		proxy_context = *cases[i].shown;
+		begin(cases[i].proxy, cases[i].trusted ? *cases[i].trusted : NULL);
 		(void)!send(user.fd, "secret", 6, 0);
 		assert_true(user_reads(got, sizeof(got)) <= 0);
 		assert_true(user.cut);
@@ -328,6 +332,16 @@ static void who_is_not_trusted_hears_nothing(void **state)
 		assert_true(SSL_read(proxy, got, sizeof(got)) <= 0);
 		end();
 	}
+	proxy_context = good_context;
+}
+
+static void no_version_before_1_2(void **state)
+{
+	SSL_CTX *context;
+
+	assert_int_equal(proxy_tls_client_context(pem, strlen(pem), &context), 0);
+	assert_int_equal(SSL_CTX_get_min_proto_version(context), TLS1_2_VERSION);
+	SSL_CTX_free(context);
 }
 
 static void certificates_that_are_none(void **state)
@@ -343,14 +357,14 @@ static void certificates_that_are_none(void **state)
 		assert_int_equal(proxy_tls_service->open(&here, texts[i], strlen(texts[i]), &tls), -EINVAL);
 }
 
-/* For 10.0.0.1 and proxy.example; its subject names another one, which counts for nothing. */
-static int make_certificate(void **state)
+/* Its subject is other.example. */
+static SSL_CTX *make_proxy(const char *names, char **ret_pem)
 {
 	EVP_PKEY *key = EVP_EC_gen("P-256");
 	X509 *x = X509_new();
 	X509_NAME *name = X509_get_subject_name(x);
-	X509_EXTENSION *alternative =
-		X509V3_EXT_conf_nid(NULL, NULL, NID_subject_alt_name, "IP:10.0.0.1,DNS:proxy.example");
+	X509_EXTENSION *alternative = names ? X509V3_EXT_conf_nid(NULL, NULL, NID_subject_alt_name, names) : NULL;
+	SSL_CTX *context = SSL_CTX_new(TLS_server_method());
 	BIO *text = BIO_new(BIO_s_mem());
 	char *data;
 	long len;
@@ -362,28 +376,38 @@ static int make_certificate(void **state)
 	X509_set_pubkey(x, key);
 	X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC, (const unsigned char *)"other.example", -1, -1, 0);
 	X509_set_issuer_name(x, name);
-	X509_add_ext(x, alternative, -1);
+	if (alternative)
+		X509_add_ext(x, alternative, -1);
 	X509_sign(x, key, EVP_sha256());
 	PEM_write_bio_X509(text, x);
 	len = BIO_get_mem_data(text, &data);
-	pem = strndup(data, (size_t)len);
-	proxy_context = SSL_CTX_new(TLS_server_method());
-	SSL_CTX_set_mode(proxy_context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
-	SSL_CTX_use_certificate(proxy_context, x);
-	SSL_CTX_use_PrivateKey(proxy_context, key);
-	for (size_t i = 0; i < BULK; i++)
-		bulk[i] = (unsigned char)(i * 2654435761U >> 13);
+	*ret_pem = strndup(data, (size_t)len);
+	SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+	SSL_CTX_use_certificate(context, x);
+	SSL_CTX_use_PrivateKey(context, key);
 	X509_EXTENSION_free(alternative);
 	X509_free(x);
 	EVP_PKEY_free(key);
 	BIO_free(text);
+	return context;
+}
+
+static int make_proxies(void **state)
+{
+	good_context = make_proxy("IP:10.0.0.1,DNS:proxy.example", &pem);
+	bare_context = make_proxy(NULL, &bare_pem);
+	proxy_context = good_context;
+	for (size_t i = 0; i < BULK; i++)
+		bulk[i] = (unsigned char)(i * 2654435761U >> 13);
 	return 0;
 }
 
-static int forget_certificate(void **state)
+static int forget_proxies(void **state)
 {
-	SSL_CTX_free(proxy_context);
+	SSL_CTX_free(good_context);
+	SSL_CTX_free(bare_context);
 	free(pem);
+	free(bare_pem);
 	return 0;
 }
 
@@ -399,9 +423,10 @@ int main(void)
 		cmocka_unit_test(what_was_sent_before_leaving_arrives),
 		cmocka_unit_test(who_leaves_too_early),
 		cmocka_unit_test(who_is_not_trusted_hears_nothing),
+		cmocka_unit_test(no_version_before_1_2),
 		cmocka_unit_test(certificates_that_are_none),
 	};
 
 	signal(SIGPIPE, SIG_IGN);
-	return cmocka_run_group_tests(tests, make_certificate, forget_certificate);
+	return cmocka_run_group_tests(tests, make_proxies, forget_proxies);
 }
