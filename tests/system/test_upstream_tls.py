@@ -1,6 +1,7 @@
 """A proxy of https://: its certificate is what shows who it is, and TLS around the tunnel changes nothing in it."""
 import hashlib
 import os
+import shutil
 import socket
 import ssl
 import subprocess
@@ -10,6 +11,7 @@ import pytest
 
 from conftest import BUILD, write
 from connect_proxy import ConnectProxy
+from test_ssh_agent import agent, keys, lend  # noqa: F401 (fixtures)
 from test_upstream_proxy import ALLOW, NAMES, PASSWORD, WAYS, ca, connections, proxy_value, upstream  # noqa: F401 (a fixture)
 
 PORT = 3443
@@ -238,15 +240,37 @@ def test_a_file_that_cannot_be_trusted_starts_nothing(isod, certificates, spoil,
         subprocess.run(['rm', '-f', path, path + '.real'], check=True)
 
 
-def test_the_gateway_outside_a_session_uses_it(isod, web, certificates, tls_proxy):
+def test_an_agent_is_lent_as_well(isod, web, project, keys, agent, certificates, tls_proxy):  # noqa: F811
+    """Two services in one program."""
     secure(isod, certificates)
     proxy = tls_proxy()
+    options = [*lend(isod, project, 'p', keys=['lent@test'], gitSignatures=True), *ALLOW]
+    r = isod.sh('ssh-add -l; curl -sS http://git.example/hello', cwd=project, options=options, env={'SSH_AUTH_SOCK': agent})
+    assert 'lent@test' in r.text and 'hello from nginx' in r.text and proxy.asked == ['git.example:80'], r
+
+
+@pytest.mark.parametrize('trust', ['caFile', 'system', 'environment'])
+def test_the_gateway_outside_a_session(isod, web, certificates, tls_proxy, root_dir, trust):
+    """It, too; and whom the system trusts, from which folder no variable leads away."""
+    secure(isod, certificates, trusted='ca' if trust == 'caFile' else None)
+    proxy = tls_proxy()
+    folder = os.path.join(root_dir, f'trusted-{trust}')
+    os.mkdir(folder)
+    shutil.copy(os.path.join(certificates, 'ca.pem'), folder)
+    subprocess.run(['openssl', 'rehash', folder], check=True)
+    system = subprocess.run(['openssl', 'version', '-d'], check=True, capture_output=True, text=True).stdout.split('"')[1] + '/certs'
+    environment = {'SSL_CERT_FILE': f'{folder}/ca.pem', 'SSL_CERT_DIR': folder} if trust == 'environment' else {}
     arguments = [os.path.join(BUILD, 'isod-gateway'), '0', f'administrator={isod.config_dir}/policy.json', 'allow=git.example']
-    with subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True) as gateway:
+    if trust == 'system':
+        arguments = ['unshare', '--mount', 'sh', '-c', f'mount --bind {folder} {system} && exec "$@"', 'sh', *arguments]
+    with subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True, env={**os.environ, **environment}) as gateway:
         try:
             port = gateway.stderr.readline().partition('"port":')[2].partition(',')[0].strip()
             r = subprocess.run(['curl', '-sS', '-x', f'http://127.0.0.1:{port}', 'http://git.example/hello'], capture_output=True,
                                timeout=60, check=False)
         finally:
             gateway.terminate()
-    assert r.stdout == b'hello from nginx\n' and proxy.asked == ['git.example:80'], r
+    if trust == 'environment':
+        assert b'Its certificate is not valid' in r.stdout and proxy.asked == [], r
+    else:
+        assert r.stdout == b'hello from nginx\n' and proxy.asked == ['git.example:80'], r

@@ -130,7 +130,8 @@ bool proxy_step(struct connection *c)
 		used = n > 0 ? proxy_reply_parse(c->gateway->scratch, (size_t)n, &status) : -ENODATA;
 		if (used > 0)
 			return answered(c, (size_t)used, (size_t)n, status);
-		if (used < 0 && used != -ENODATA)
+		/* SOCKS has codes of its own, and no sentences. */
+		if (used < 0 && used != -ENODATA && c->answer != ANSWER_SOCKS)
 			return refuse_with(c, 502, EGRESS_PROXY_UNREACHABLE,
 					   "What the upstream proxy answers is no well-formed HTTP.");
 		if (used < 0 || c->upstream.peer_shut)
