@@ -120,7 +120,10 @@ const struct command command_gateway = {
 		   "FILE,\n"
 		   "of --allow-domain and of EGRESS_ALLOW_EXTRA (hosts with commas or blanks between), and localhost "
 		   "on ports\n"
-		   "80 and 443. Each connection is one line of JSON on stderr. Tools find it by these variables:\n"
+		   "80 and 443. Where the administrator names an upstream proxy, it goes through that; root must start "
+		   "it if\n"
+		   "that proxy wants a password. Each connection is one line of JSON on stderr. Tools find it by these "
+		   "variables:\n"
 		   "  HTTPS_PROXY=http://127.0.0.1:" DEFAULT_PORT " HTTP_PROXY=http://127.0.0.1:" DEFAULT_PORT
 		   " NO_PROXY=localhost,127.0.0.1\n",
 	.run = run,

@@ -1,4 +1,5 @@
 """Ports of a session on the host's loopback: who gets in, where it leads, what is told."""
+import os
 import pwd
 import socket
 import subprocess
@@ -150,3 +151,23 @@ def test_the_last_words_of_a_server_arrive(isod):
     assert len(ask(USERS[0], port)) == 300000
     assert p.wait(60) == 0
     p.stdout.close()
+
+
+def test_more_at_a_time_than_are_served(isod):
+    """Those beyond the limit wait in the kernel, and have their turn when others have ended."""
+    many = ('import socket, sys; all = [socket.create_connection(("127.0.0.1", int(sys.argv[1]))) for _ in range(300)];'
+            'sys.stdin.read()')
+    entry = pwd.getpwnam(USERS[0])
+    with Serving(isod, ':8000') as s:
+        port = s.session['published'][0]['host']
+        crowd = subprocess.Popen(['/usr/bin/python3', '-c', many, str(port)], user=entry.pw_uid, group=entry.pw_gid,
+                                 stdin=subprocess.PIPE)
+        session = isod.helpers_named('isod-session')[0]
+        wait_for(lambda: len(os.listdir(f'/proc/{session}/fd')) > 2 * 256, 'as many as may are served')
+        assert len(os.listdir(f'/proc/{session}/fd')) < 2 * 256 + 40
+        waiting = CLIENT.replace('try:', "print('up', flush=True)\ntry:")
+        late = subprocess.Popen(['/usr/bin/python3', '-c', waiting, '127.0.0.1', str(port), 'hello'], user=entry.pw_uid,
+                                group=entry.pw_gid, stdout=subprocess.PIPE)
+        assert late.stdout.readline() == b'up\n'
+        crowd.communicate()
+        assert late.communicate(timeout=60)[0] == b'HELLO'

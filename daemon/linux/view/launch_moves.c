@@ -39,9 +39,10 @@ struct launch_moves {
 	/* events that are told just now: how many of the queue are still to be read, and what was read of it */
 	unsigned waiting;
 	bool in_round;
-	size_t at;
-	size_t end;
-	size_t mount; /* the next in which the event at `at` is looked for */
+	struct launch_watch_events events;
+	struct fanotify_event_metadata head; /* of .event */
+	char *event;                         /* in .buffer, NULL: none */
+	size_t mount;                        /* the next in which it is looked for */
 	_Alignas(struct fanotify_event_metadata) char buffer[BUFFER_SIZE];
 };
 
@@ -245,13 +246,14 @@ static bool leads_to(const struct launch *l, const char *path, const struct stat
 	       now.stx_ino == st->stx_ino && now.stx_mnt_id == st->stx_mnt_id;
 }
 
-/* What follows the head of an event with FAN_REPORT_DFID_NAME. NULL: something else. */
-static struct file_handle *folder_of(struct fanotify_event_metadata *e, fsid_t *ret_fsid, const char **ret_name)
+/* What follows the head of an event with FAN_REPORT_DFID_NAME. NULL: something else. Records are aligned to 4 bytes. */
+static struct file_handle *folder_of(char *event, const struct fanotify_event_metadata *head, fsid_t *ret_fsid,
+				     const char **ret_name)
 {
-	struct fanotify_event_info_fid *info = (void *)((char *)e + e->metadata_len);
+	struct fanotify_event_info_fid *info = (void *)(event + head->metadata_len);
 	struct file_handle *handle = (void *)info->handle;
 
-	if (e->event_len < e->metadata_len + sizeof(*info) + sizeof(*handle) ||
+	if (head->event_len < head->metadata_len + sizeof(*info) + sizeof(*handle) ||
 	    info->hdr.info_type != FAN_EVENT_INFO_TYPE_DFID_NAME)
 		return NULL;
 	memcpy(ret_fsid, &info->fsid, sizeof(*ret_fsid));
@@ -280,12 +282,11 @@ static bool find_in(const struct launch_moves *m, const struct launch *l, const 
 }
 
 /* Looks for the event's folder in the mounts from m->mount on: two grants may show it. */
-static bool find_next(struct launch_moves *m, const struct launch *l, struct fanotify_event_metadata *e,
-		      struct launch_moved *ret)
+static bool find_next(struct launch_moves *m, const struct launch *l, struct launch_moved *ret)
 {
 	const char *name;
 	fsid_t fsid;
-	struct file_handle *handle = folder_of(e, &fsid, &name);
+	struct file_handle *handle = m->event ? folder_of(m->event, &m->head, &fsid, &name) : NULL;
 
 	while (handle && m->mount < m->n_mounts) {
 		const struct mount *mount = &m->mounts[m->mount++];
@@ -297,13 +298,13 @@ static bool find_next(struct launch_moves *m, const struct launch *l, struct fan
 	return false;
 }
 
-static unsigned count(const struct launch_moves *m)
+static unsigned count(struct launch_watch_events events)
 {
-	ssize_t left = (ssize_t)m->end;
+	struct fanotify_event_metadata head;
+	const char *event;
 	unsigned n = 0;
 
-	for (const struct fanotify_event_metadata *e = (const void *)m->buffer; FAN_EVENT_OK(e, left);
-	     e = FAN_EVENT_NEXT(e, left))
+	while (launch_watch_event_next(&events, &head, &event))
 		n++;
 	return n;
 }
@@ -320,9 +321,8 @@ static bool read_more(struct launch_moves *m)
 	if (!m->in_round)
 		return false;
 	n = read(m->group, m->buffer, sizeof(m->buffer));
-	m->at = 0;
-	m->end = n < 0 ? 0 : (size_t)n;
-	events = count(m);
+	m->events = (struct launch_watch_events){ .at = m->buffer, .left = n < 0 ? 0 : (size_t)n };
+	events = count(m->events);
 	m->waiting -= events < m->waiting ? events : m->waiting;
 	m->in_round = events > 0;
 	return m->in_round;
@@ -331,13 +331,16 @@ static bool read_more(struct launch_moves *m)
 int launch_moves_next(struct launch_moves *m, const struct launch *l, struct launch_moved *ret)
 {
 	for (;;) {
-		struct fanotify_event_metadata *e;
+		const char *event;
 
-		if (m->at == m->end && !read_more(m))
-			return 0;
-		e = (void *)(m->buffer + m->at);
-		if (find_next(m, l, e, ret))
+		if (find_next(m, l, ret))
 			return 1;
-		m->at += e->event_len;
+		m->event = NULL;
+		if (m->events.left == 0 && !read_more(m))
+			return 0;
+		if (launch_watch_event_next(&m->events, &m->head, &event))
+			m->event = m->buffer + (event - m->buffer);
+		else
+			m->events.left = 0;
 	}
 }

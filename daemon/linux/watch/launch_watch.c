@@ -363,7 +363,7 @@ static int take(struct launch_watch *w, struct change *c)
 	return r < 0 || w->names > 0 ? r : lost(w);
 }
 
-static int take_fanotify(struct launch_watch *w, const struct fanotify_event_metadata *e)
+static int take_fanotify(struct launch_watch *w, const struct fanotify_event_metadata *e, const char *records)
 {
 	struct launch_watch_event event;
 	struct change c = { .is_folder = e->mask & FAN_ONDIR,
@@ -374,8 +374,9 @@ static int take_fanotify(struct launch_watch *w, const struct fanotify_event_met
 
 	if (e->mask & FAN_Q_OVERFLOW)
 		return lost(w);
-	c.folder =
-		launch_watch_event_read(e, &event) ? launch_watch_folder_by_key(&w->folders, event.folder, true) : -1;
+	c.folder = launch_watch_event_read(records, e, &event)
+			   ? launch_watch_folder_by_key(&w->folders, event.folder, true)
+			   : -1;
 	c.name = event.name;
 	c.has_file = event.has_file;
 	c.file = event.file;
@@ -387,11 +388,13 @@ static int take_some_fanotify(struct launch_watch *w)
 {
 	_Alignas(struct fanotify_event_metadata) char buffer[TURN_BYTES];
 	ssize_t n = w->folders.group < 0 ? 0 : read(w->folders.group, buffer, sizeof(buffer));
+	struct launch_watch_events events = { .at = buffer, .left = n > 0 ? (size_t)n : 0 };
+	struct fanotify_event_metadata head;
+	const char *event;
 	int count = 0, r = 0;
 
-	for (const struct fanotify_event_metadata *e = (const void *)buffer; r == 0 && n > 0 && FAN_EVENT_OK(e, n);
-	     e = FAN_EVENT_NEXT(e, n), count++)
-		r = take_fanotify(w, e);
+	for (; r == 0 && launch_watch_event_next(&events, &head, &event); count++)
+		r = take_fanotify(w, &head, event);
 	if (r < 0)
 		return r;
 	return n > 0 && count == 0 ? 1 : count;

@@ -52,9 +52,24 @@ static void read_record(const struct fanotify_event_info_header *header, struct 
 	}
 }
 
-bool launch_watch_event_read(const struct fanotify_event_metadata *e, struct launch_watch_event *ret)
+bool launch_watch_event_next(struct launch_watch_events *events, struct fanotify_event_metadata *ret,
+			     const char **ret_event)
 {
-	const char *at = (const char *)e + e->metadata_len, *end = (const char *)e + e->event_len;
+	if (events->left < sizeof(*ret))
+		return false;
+	memcpy(ret, events->at, sizeof(*ret));
+	if (ret->event_len < sizeof(*ret) || ret->event_len > events->left || ret->metadata_len > ret->event_len)
+		return false;
+	*ret_event = events->at;
+	events->at += ret->event_len;
+	events->left -= ret->event_len;
+	return true;
+}
+
+bool launch_watch_event_read(const char *event, const struct fanotify_event_metadata *head,
+			     struct launch_watch_event *ret)
+{
+	const char *at = event + head->metadata_len, *end = event + head->event_len;
 
 	*ret = (struct launch_watch_event){ .name = NULL };
 	while (end - at >= (ptrdiff_t)sizeof(struct fanotify_event_info_header)) {

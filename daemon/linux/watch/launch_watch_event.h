@@ -2,6 +2,7 @@
 #define ISOD_LINUX_LAUNCH_WATCH_EVENT_H
 /* What a fanotify event about a name says: in which folder, and which file. */
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/fanotify.h>
 
@@ -17,7 +18,17 @@ struct launch_watch_event {
 int launch_watch_event_group(void);
 /* How many events wait; 0 where that cannot be told. */
 unsigned launch_watch_event_waiting(int group);
-/* False: it names nothing. */
-bool launch_watch_event_read(const struct fanotify_event_metadata *e, struct launch_watch_event *ret);
+/* Events that one read has brought. Those with names are of any length, and the next one is not aligned. */
+struct launch_watch_events {
+	const char *at;
+	size_t left; /* bytes */
+};
+
+/* The next event: its head, and where it lies. False: there is none. */
+bool launch_watch_event_next(struct launch_watch_events *events, struct fanotify_event_metadata *ret,
+			     const char **ret_event);
+/* The records behind that head. False: it names nothing. */
+bool launch_watch_event_read(const char *event, const struct fanotify_event_metadata *head,
+			     struct launch_watch_event *ret);
 
 #endif

@@ -151,6 +151,9 @@ int poller_move(struct poller *p, struct watch *from, struct watch *w, watch_fn 
 void poller_close_watch(struct poller *p, struct watch *w)
 {
 	unqueue(p, w);
+	/* Not left to close(): while another process has a copy, events of the descriptor would go on coming. */
+	if (w->fd >= 0)
+		epoll_ctl(p->fd, EPOLL_CTL_DEL, w->fd, NULL);
 	w->fd = fd_close(w->fd);
 }
 

@@ -21,7 +21,7 @@
 
 struct tree {
 	char top[32];
-	struct launch_context context;
+	struct launch_context *context;
 	struct launch launch;
 	struct launch_moves *moves;
 };
@@ -72,12 +72,13 @@ static int setup(void **state)
 	if (!mkdtemp(t->top) || mount("tmpfs", t->top, "tmpfs", 0, NULL) < 0)
 		return -1;
 	t->launch = (struct launch)LAUNCH_INIT;
-	t->launch.context = &t->context;
+	t->context = calloc(1, sizeof(*t->context));
+	t->launch.context = t->context;
 	t->launch.root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	t->launch.proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	t->moves = launch_moves_new();
 	*state = t;
-	return t->moves ? 0 : -1;
+	return t->moves && t->context ? 0 : -1;
 }
 
 static int teardown(void **state)
@@ -92,6 +93,7 @@ static int teardown(void **state)
 	close(t->launch.proc_fd);
 	if (umount2(t->top, MNT_DETACH) < 0 || rmdir(t->top) < 0)
 		return -1;
+	free(t->context);
 	free(t);
 	return 0;
 }
