@@ -1,6 +1,8 @@
 """A proxy of https://: its certificate is what shows who it is, and TLS around the tunnel changes nothing in it."""
 import hashlib
+import json
 import os
+import pwd
 import shutil
 import socket
 import ssl
@@ -9,10 +11,10 @@ import threading
 
 import pytest
 
-from conftest import BUILD, write
+from conftest import BUILD, USERS, write
 from connect_proxy import ConnectProxy
-from test_ssh_agent import agent, keys, lend  # noqa: F401 (fixtures)
 from test_upstream_proxy import ALLOW, NAMES, PASSWORD, WAYS, ca, connections, proxy_value, upstream  # noqa: F401 (a fixture)
+from waiting import wait_for
 
 PORT = 3443
 # What the certificate is for, and until when; then what the client hears.
@@ -240,12 +242,28 @@ def test_a_file_that_cannot_be_trusted_starts_nothing(isod, certificates, spoil,
         subprocess.run(['rm', '-f', path, path + '.real'], check=True)
 
 
-def test_an_agent_is_lent_as_well(isod, web, project, keys, agent, certificates, tls_proxy):  # noqa: F811
+@pytest.fixture
+def agent(project):
+    """The user's own, with one key; its socket."""
+    entry = pwd.getpwnam(USERS[0])
+    ids = {'user': entry.pw_uid, 'group': entry.pw_gid, 'extra_groups': []}
+    key, path = os.path.join(project, 'key'), os.path.join(project, 'agent')
+    subprocess.run(['ssh-keygen', '-q', '-t', 'ed25519', '-N', '', '-C', 'lent@test', '-f', key], check=True, **ids)
+    with subprocess.Popen(['ssh-agent', '-D', '-a', path], stdout=subprocess.DEVNULL, **ids) as p:
+        wait_for(lambda: os.path.exists(path), 'ssh-agent listens')
+        subprocess.run(['ssh-add', '-q', key], check=True, env={'SSH_AUTH_SOCK': path, 'PATH': '/usr/bin'}, **ids)
+        yield path
+        p.terminate()
+
+
+def test_an_agent_is_lent_as_well(isod, web, project, agent, certificates, tls_proxy):
     """Two services in one program."""
     secure(isod, certificates)
     proxy = tls_proxy()
-    options = [*lend(isod, project, 'p', keys=['lent@test'], gitSignatures=True), *ALLOW]
-    r = isod.sh('ssh-add -l; curl -sS http://git.example/hello', cwd=project, options=options, env={'SSH_AUTH_SOCK': agent})
+    policy = os.path.join(project, 'lend.json')
+    write(policy, json.dumps({'sandbox': {'sshAgent': {'keys': ['lent@test'], 'gitSignatures': True}}}), owner=pwd.getpwnam(USERS[0]))
+    r = isod.sh('ssh-add -l; curl -sS http://git.example/hello', cwd=project, options=['--policy', policy, *ALLOW],
+                env={'SSH_AUTH_SOCK': agent})
     assert 'lent@test' in r.text and 'hello from nginx' in r.text and proxy.asked == ['git.example:80'], r
 
 
