@@ -448,8 +448,10 @@ int stub_control(int argc, char **argv)
 		if (strcmp(scenarios[i].name, name) != 0)
 			continue;
 		scenarios[i].run();
-		if (!scenarios[i].is_fatal)
-			say(".\n");
+		/* An answer is not what should come of it: only isod's hanging up ends this. */
+		while (scenarios[i].is_fatal)
+			receive(&hello, &fd);
+		say(".\n");
 	}
 	receive(&hello, &fd);
 	return 0;
