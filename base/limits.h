@@ -49,6 +49,8 @@
 /* Hosts with a byte budget of their own: with that of the whole session they are the bits of one number, so that a
  * connection knows what it draws from. */
 #define LIMIT_EGRESS_BUDGETS 63
+/* Hosts whose TLS clients need not name them: compared one by one with each ClientHello that names none. */
+#define LIMIT_EGRESS_NO_SNI 256
 /* More than any machine opens in a second. */
 #define LIMIT_EGRESS_RATE 1000000
 /* The text of a deny rule that its users are shown, in bytes: two lines of a terminal. */

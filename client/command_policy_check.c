@@ -7,12 +7,14 @@
 #include "client/report.h"
 
 struct check_options {
-	int administrator;
+	int layer; /* enum policy_layer_kind; 0: a file of --policy */
 };
 
 static const struct option options[] = {
 	{ "administrator", 0, NULL, "as the administrator's file, which alone may pin hosts", OPTION_SET,
-	  offsetof(struct check_options, administrator), 1 },
+	  offsetof(struct check_options, layer), POLICY_ADMINISTRATOR },
+	{ "user", 0, NULL, "as your own file, which alone of yours may say tls.noSni", OPTION_SET,
+	  offsetof(struct check_options, layer), POLICY_USER },
 	OPTION_END,
 };
 
@@ -46,7 +48,7 @@ static int run(const struct client *client, const void *filled, char **operands,
 	int code = 0;
 
 	for (int i = 0; i < n_operands; i++)
-		if (check(operands[i], o->administrator ? POLICY_ADMINISTRATOR : POLICY_FILE) < 0)
+		if (check(operands[i], o->layer ? (enum policy_layer_kind)o->layer : POLICY_FILE) < 0)
 			code = 1;
 	return code;
 }

@@ -198,6 +198,7 @@ const struct command command_policy_explain = {
 		"about the\n"
 		"host on another port. Paths begin with \"/\", \".\" or \"~\", or are there; else a name with a dot, a "
 		"name\n"
-		"with a port, an address and a URL are hosts; other words are paths below the working directory.\n",
+		"with a port, an address and a URL are hosts; other words are paths below the working directory.\n"
+		"Lines tls.ech and tls.noSni: what else holds for TLS to an allowed host.\n",
 	.run = run,
 };

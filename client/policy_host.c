@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "client/escape.h"
 #include "client/listing.h"
+#include "client/policy_tls.h"
 #include "policy/policy.h"
 
 /* A rule of the answer beside the rule that it means. */
@@ -20,6 +21,7 @@ struct source {
 struct rules {
 	struct egress_rules egress;
 	struct source *sources;          /* one for each of egress.rules */
+	const struct json_value *tls;    /* or NULL */
 	const struct json_value *pinned; /* addresses of the host that the administrator gave it, or NULL */
 };
 
@@ -94,6 +96,7 @@ static int read_rules(const struct json_value *policy, const char *host, struct 
 		for (size_t k = 0; r == 0 && k < lists[i]->array.count; k++)
 			r = add_rule(ret, keys[i], &lists[i]->array.items[k], e);
 	ret->egress.unlisted = read_unlisted(network);
+	ret->tls = find(network, "tls", JSON_OBJECT);
 	ret->pinned = find(find(policy, "hosts", JSON_OBJECT), host, JSON_ARRAY);
 	if (r == 0 && egress_rules_prepare(&ret->egress) < 0)
 		r = error_set(e, ERROR_INTERNAL, ENOMEM, "policy", NULL, "There is no memory left.");
@@ -218,6 +221,8 @@ static int append_verdict(struct buffer *out, const struct rules *rules, const s
 		r = append_rules(out, rules, host, port, v);
 	if (r == 0)
 		r = v->allowed ? append_address(out, rules, host) : append_remedy(out, host, port, v);
+	if (r == 0 && v->allowed)
+		r = policy_tls_append(out, rules->tls, host, port);
 	return r;
 }
 
@@ -285,6 +290,8 @@ static void write_verdict(struct json_writer *w, const struct rules *rules, cons
 	if (hint[0])
 		json_write_member_string(w, "hint", hint);
 	write_rules(w, rules, host, port, &v);
+	json_write_key(w, "tls");
+	policy_tls_write(w, rules->tls, host, port);
 	json_write_object_end(w);
 }
 

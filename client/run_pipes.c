@@ -18,11 +18,13 @@
 /* The session is gone, so the ends of its pipes close at once; only a defect keeps one open, and must not hang us. The
  * caller's side may take its time: a terminal that is held by ctrl-S. */
 #define DRAIN_MS 5000
+/* The program may run, and write, before isod's answer says so: a signal that comes first waits for it so long. */
+#define EARLY_MS 1000
 
 enum { AT_CONNECTION, AT_SIGNALS, AT_LINK, AT_RELAYS, N_POLL = AT_RELAYS + 2 * RUN_STDIO_RELAYS };
 
-/* STARTING: nothing is relayed, a signal ends isoctl (isod then ends what it has begun). RUNNING: all is. ENDED: the
- * exit code is known, output is drained. */
+/* STARTING: nothing is relayed, a signal waits, and ends isoctl in the end (isod then ends what it has begun). RUNNING:
+ * all is passed on. ENDED: the exit code is known, output is drained. */
 enum pipes_state { PIPES_STARTING, PIPES_RUNNING, PIPES_ENDED };
 
 struct pipes {
@@ -31,6 +33,7 @@ struct pipes {
 	struct run_stdio stdio;
 	struct signal_link link;
 	int signals;
+	int early;        /* a signal that came while it was starting, or 0 */
 	int asked_to_end; /* SIGTERM or SIGHUP seen: how often */
 	int code;
 	struct error error;
@@ -64,6 +67,17 @@ static int exit_code(struct pipes *p)
 	return EXIT_ISOD;
 }
 
+static void pass_on(struct pipes *p, int signal)
+{
+	struct error e = ERROR_INIT;
+
+	/* The second wish to end is one to be rid of isoctl, and with it of the session. */
+	if ((signal == SIGTERM || signal == SIGHUP) && p->asked_to_end++ > 0)
+		signals_die(signal);
+	if (signal_link_send(&p->link, p->run->client, p->run->session, signal, &e) < 0)
+		report_error(&e);
+}
+
 static void on_reply(struct pipes *p)
 {
 	const struct json_value *event = json_get(p->run->call.reply.parameters, "event");
@@ -75,6 +89,8 @@ static void on_reply(struct pipes *p)
 		p->state = PIPES_RUNNING;
 		if (run_started(p->run, &p->error) < 0)
 			failed(p);
+		else if (p->early)
+			pass_on(p, p->early);
 	} else if (p->state == PIPES_RUNNING && strcmp(name, "exited") == 0) {
 		made_add_reply(&p->run->made, p->run->call.reply.parameters);
 		ended(p, exit_code(p));
@@ -117,19 +133,14 @@ static void read_signals(struct pipes *p)
 	int signal;
 
 	while ((signal = signals_next(p->signals)) > 0) {
-		struct error e = ERROR_INIT;
-
-		if (p->state == PIPES_STARTING)
+		if (p->state == PIPES_STARTING && p->early)
 			signals_die(signal);
+		if (p->state == PIPES_STARTING)
+			p->early = signal;
 		if (p->state == PIPES_ENDED && signal != SIGUSR1 && signal != SIGUSR2)
 			give_up_output(p);
-		if (p->state != PIPES_RUNNING)
-			continue;
-		/* The second wish to end is one to be rid of isoctl, and with it of the session. */
-		if ((signal == SIGTERM || signal == SIGHUP) && p->asked_to_end++ > 0)
-			signals_die(signal);
-		if (signal_link_send(&p->link, p->run->client, p->run->session, signal, &e) < 0)
-			report_error(&e);
+		if (p->state == PIPES_RUNNING)
+			pass_on(p, signal);
 	}
 }
 
@@ -154,6 +165,9 @@ static int wait_for_events(struct pipes *p, struct pollfd at[N_POLL])
 {
 	int timeout = p->state == PIPES_ENDED && !waits_for_caller(p) ? DRAIN_MS : -1, r;
 
+	if (p->state == PIPES_STARTING && p->early)
+		timeout = EARLY_MS;
+
 	for (int i = 0; i < N_POLL; i++)
 		at[i] = (struct pollfd){ .fd = -1 };
 	if (p->state != PIPES_ENDED)
@@ -175,6 +189,8 @@ static void loop(struct pipes *p)
 
 	while (p->state != PIPES_ENDED || !is_drained(p)) {
 		if (wait_for_events(p, at) <= 0) {
+			if (p->state == PIPES_STARTING)
+				signals_die(p->early ? p->early : SIGTERM);
 			fputs("isoctl: output may be lost: somebody holds its pipe open\n", stderr);
 			return;
 		}

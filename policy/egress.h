@@ -120,6 +120,14 @@ struct egress_limits {
 	uint32_t host_per_second;
 };
 
+/* What a ClientHello must be like (policy/egress_tls.h). */
+struct egress_tls {
+	bool ech_denied; /* none may have an encrypted_client_hello */
+	struct egress_rule
+		*no_sni;   /* HOST and SUFFIX: these need not be named. Without a port every port: .deny is set */
+	uint32_t n_no_sni; /* at most LIMIT_EGRESS_NO_SNI */
+};
+
 /*
  * Immutable once built. egress_rules_done() frees the texts and the arrays, so all of them are heap memory where it is
  * called; rules that point at other memory need only free(by_name). The rules keep their order: it never changes a
@@ -133,6 +141,7 @@ struct egress_rules {
 	struct egress_budget *budgets;
 	uint32_t n_budgets; /* at most LIMIT_EGRESS_BUDGETS */
 	struct egress_limits limits;
+	struct egress_tls tls;
 	uint32_t unlisted;   /* enum egress_unlisted */
 	uint32_t generation; /* how often they were replaced while a session runs; no part of the wire form */
 	bool has_localhost; /* localhost is a name like others: outside a session, where it is the program's own machine

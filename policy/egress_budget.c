@@ -4,7 +4,7 @@
 
 #include "policy/address.h"
 
-static bool names(const struct egress_rule *rule, const struct egress_target *t)
+bool egress_budget_names(const struct egress_rule *rule, const struct egress_target *t)
 {
 	size_t len, tail;
 
@@ -38,7 +38,7 @@ uint64_t egress_budget_accounts(const struct egress_rules *r, const struct egres
 	uint64_t accounts = 1;
 
 	for (uint32_t i = 0; i < r->n_budgets; i++)
-		if (names(&r->budgets[i].host, t))
+		if (egress_budget_names(&r->budgets[i].host, t))
 			accounts |= (uint64_t)2 << i;
 	return accounts;
 }

@@ -150,9 +150,12 @@ void egress_rules_done(struct egress_rules *r)
 		free((char *)r->pins[i].name);
 	for (uint32_t i = 0; i < r->n_budgets; i++)
 		egress_rule_done(&r->budgets[i].host);
+	for (uint32_t i = 0; i < r->tls.n_no_sni; i++)
+		egress_rule_done(&r->tls.no_sni[i]);
 	free(r->rules);
 	free(r->pins);
 	free(r->budgets);
+	free(r->tls.no_sni);
 	free(r->by_name);
 	*r = (struct egress_rules){ 0 };
 }

@@ -30,7 +30,8 @@ static const struct reason reasons[] = {
 	[EGRESS_SNI_MISMATCH] = { "sni-mismatch", "The TLS server name is not the host that was asked for.",
 				  "Connect to the very host that the TLS client names." },
 	[EGRESS_SNI_MISSING] = { "sni-missing", "The TLS ClientHello names no server.",
-				 "Use a client that sends the server name (SNI)." },
+				 "Use a client that sends the server name (SNI); for one that cannot: "
+				 "sandbox.network.tls.noSni of your policy." },
 	[EGRESS_HOST_MISMATCH] = { "host-mismatch", "The Host header names another host.",
 				   "Send the Host header of the host that is connected to." },
 	[EGRESS_NOT_TLS] = { "not-tls", "Port 443 was used without TLS.", "Use https:// there." },

@@ -1,9 +1,10 @@
 /*
  * Layout, little-endian: u32 magic, u32 version, u32 unlisted, u32 rules, u32 pins, u32 budgets; then the limits (u64
  * bytes out and in, u32 connections, a host's, new ones in a second, a host's), the rules, the pins and the budgets (a
- * rule, u64 bytes out and in).
- * An allow rule ends in a u32, the number of its one connection or 0; a deny rule in the text for its users, "" for
- * none. Strings are blocks that end in NUL; addresses have a u8 4 or 6 before their 4 or 16 bytes. Nothing may follow.
+ * rule, u64 bytes out and in); then for TLS a u8, 1 where ECH is denied, and a u32, the number of the rules that
+ * follow: hosts that need not be named. An allow rule ends in a u32, the number of its one connection or 0; a deny rule
+ * in the text for its users, "" for none. Strings are blocks that end in NUL; addresses have a u8 4 or 6 before their 4
+ * or 16 bytes. Nothing may follow.
  */
 #include "policy/egress_wire.h"
 
@@ -71,7 +72,7 @@ static int append_end(struct buffer *b, const struct egress_rule *rule)
 
 static int read_end(struct cursor *c, struct egress_rule *ret)
 {
-	const char *why;
+	const char *why = "";
 	int r = ret->deny ? cursor_string(c, LIMIT_DENY_REASON + 1, &why) : cursor_u32(c, &ret->once);
 
 	if (r < 0 || !ret->deny || why[0] == '\0')
@@ -139,6 +140,23 @@ static int encode_budget(const struct egress_budget *b, struct buffer *ret)
 	return r < 0 ? r : encode_bytes(b->bytes, ret);
 }
 
+/* An address is never named: a rule for one would say nothing. */
+static bool can_be_unnamed(const struct egress_rule *rule)
+{
+	return rule->deny && !rule->why && (rule->kind == EGRESS_RULE_HOST || rule->kind == EGRESS_RULE_SUFFIX);
+}
+
+static int encode_tls(const struct egress_tls *t, struct buffer *ret)
+{
+	int r = buffer_append_u8(ret, t->ech_denied);
+
+	if (r == 0)
+		r = buffer_append_u32(ret, t->n_no_sni);
+	for (uint32_t i = 0; r == 0 && i < t->n_no_sni; i++)
+		r = can_be_unnamed(&t->no_sni[i]) ? encode_rule(&t->no_sni[i], ret) : -EINVAL;
+	return r;
+}
+
 int egress_encode(const struct egress_rules *r, struct buffer *ret)
 {
 	const uint32_t head[] = { EGRESS_WIRE_MAGIC, EGRESS_WIRE_VERSION, r->unlisted,
@@ -146,7 +164,8 @@ int egress_encode(const struct egress_rules *r, struct buffer *ret)
 	size_t start = ret->len;
 	int result = 0;
 
-	if (r->n_rules > LIMIT_EGRESS_RULES || r->n_pins > LIMIT_EGRESS_RULES || r->n_budgets > LIMIT_EGRESS_BUDGETS)
+	if (r->n_rules > LIMIT_EGRESS_RULES || r->n_pins > LIMIT_EGRESS_RULES || r->n_budgets > LIMIT_EGRESS_BUDGETS ||
+	    r->tls.n_no_sni > LIMIT_EGRESS_NO_SNI)
 		return -EMSGSIZE;
 	for (size_t i = 0; result == 0 && i < sizeof(head) / sizeof(head[0]); i++)
 		result = buffer_append_u32(ret, head[i]);
@@ -158,6 +177,8 @@ int egress_encode(const struct egress_rules *r, struct buffer *ret)
 		result = encode_pin(&r->pins[i], ret);
 	for (uint32_t i = 0; result == 0 && i < r->n_budgets; i++)
 		result = encode_budget(&r->budgets[i], ret);
+	if (result == 0)
+		result = encode_tls(&r->tls, ret);
 	if (result == 0 && ret->len - start > LIMIT_EGRESS)
 		result = -EMSGSIZE;
 	return result;
@@ -249,6 +270,32 @@ static int decode_budget(struct cursor *c, struct egress_budget *ret)
 	return r < 0 ? r : decode_bytes(c, ret->bytes);
 }
 
+static int decode_tls(struct cursor *c, struct egress_tls *ret)
+{
+	uint32_t n = 0;
+	uint8_t denied = 0;
+	int r = cursor_u8(c, &denied);
+
+	if (r == 0)
+		r = cursor_u32(c, &n);
+	if (r == 0 && (denied > 1 || n > LIMIT_EGRESS_NO_SNI || (size_t)(c->end - c->at) < (size_t)n * RULE_MIN))
+		r = -EBADMSG;
+	if (r < 0)
+		return r;
+	ret->ech_denied = denied;
+	ret->no_sni = calloc(n + (size_t)1, sizeof(*ret->no_sni));
+	if (!ret->no_sni)
+		return -ENOMEM;
+	while (r == 0 && ret->n_no_sni < n) {
+		struct egress_rule *rule = &ret->no_sni[ret->n_no_sni++];
+
+		r = decode_rule(c, rule);
+		if (r == 0 && !can_be_unnamed(rule))
+			r = -EBADMSG;
+	}
+	return r;
+}
+
 struct counts {
 	uint32_t rules, pins, budgets;
 };
@@ -285,6 +332,8 @@ static int decode_body(struct cursor *c, const struct counts *n, struct egress_r
 		r = decode_pin(c, &ret->pins[ret->n_pins++]);
 	while (r == 0 && ret->n_budgets < n->budgets)
 		r = decode_budget(c, &ret->budgets[ret->n_budgets++]);
+	if (r == 0)
+		r = decode_tls(c, &ret->tls);
 	if (r == 0 && c->at != c->end)
 		r = -EBADMSG;
 	if (r == 0)

@@ -4,7 +4,7 @@
 #include "policy/egress.h"
 
 #define EGRESS_WIRE_MAGIC 0x52474549u /* "IEGR" */
-#define EGRESS_WIRE_VERSION 4
+#define EGRESS_WIRE_VERSION 5
 
 int egress_encode(const struct egress_rules *r, struct buffer *ret);
 /* Copies; checks that every name is canonical. *ret is prepared; egress_rules_done() frees it. 0, -EBADMSG, -ENOMEM. */

@@ -37,7 +37,7 @@ static void set_built_in(struct policy *p)
 	p->host_connections = (struct policy_number){ .value = BUILT_IN_HOST_CONNECTIONS, .origin = origin };
 	p->per_second = (struct policy_number){ .value = BUILT_IN_PER_SECOND, .origin = origin };
 	p->host_per_second = (struct policy_number){ .value = BUILT_IN_HOST_PER_SECOND, .origin = origin };
-	p->nesting_origin = p->unlisted.origin = origin;
+	p->nesting_origin = p->unlisted.origin = p->ech_denied.origin = origin;
 	p->unlisted.most = EGRESS_UNLISTED_LEARN;
 	for (size_t i = 0; i < PROTECT_GROUP_COUNT; i++)
 		p->protect[i] = (struct policy_switch){ .on = protect_names[i].on, .origin = origin };
@@ -79,6 +79,7 @@ static void compile_limits(struct policy *p)
 	for (size_t i = 0; i < p->n_budgets; i++)
 		for (int k = 0; k < EGRESS_DIRECTION_COUNT; k++)
 			p->egress.budgets[i].bytes[k] = p->budgets[i].bytes[k].value;
+	p->egress.tls.ech_denied = p->ech_denied.on;
 }
 
 static int read_layers(const struct policy_input *layers, size_t n_layers, struct json_arena **arena, struct policy *p,
@@ -141,6 +142,7 @@ void policy_done(struct policy *p)
 		free(lists[i]->items);
 	free(p->publish.items);
 	free(p->host_ports.items);
+	free(p->no_sni.items);
 	free(p->environment_set);
 	free(p->hosts);
 	free(p->budgets);

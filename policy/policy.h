@@ -122,6 +122,8 @@ struct policy {
 	size_t n_budgets;
 	struct policy_number connections, host_connections; /* open at a time */
 	struct policy_number per_second, host_per_second;   /* new connections */
+	struct policy_switch ech_denied;                    /* "tls.ech": "deny" */
+	struct policy_list no_sni;                          /* entry i is egress.tls.no_sni[i] */
 	struct egress_rules egress; /* allowed_domains, denied_domains and hosts, compiled; rule i of egress belongs to
 				       allowed_domains[i], then denied_domains */
 	struct policy_proxy proxy;
@@ -165,8 +167,8 @@ bool policy_lends_gpg(const struct policy *p);
  * and the built-in one where none does; a switch is what the last layer says, but where the administrator has chosen
  * the stricter value it stands (nesting, toolchains, caches, those of sshAgent and gpgAgent: false; protect,
  * overlayProject, hostbound: true); byte budgets of several layers for the same hosts are limits of one budget;
- * lateFiles and latePlants "require" of any layer stands; of two values for one variable the later layer's counts;
- * where the administrator names keys of a host, those of other layers do not count for it.
+ * lateFiles and latePlants "require" and ech "deny" of any layer stand; of two values for one variable the later
+ * layer's counts; where the administrator names keys of a host, those of other layers do not count for it.
  */
 
 struct json_writer;

@@ -40,6 +40,9 @@ int policy_pin_append(const struct policy_builder *b, const struct egress_pin *p
 /* One for host, which is taken over on success. */
 int policy_budget_append(const struct policy_builder *b, const char *text, const struct egress_rule *host);
 
+/* Takes rule over on success. */
+int policy_no_sni_append(const struct policy_builder *b, const struct egress_rule *rule);
+
 /* policy_limits.c */
 /* An integer, or text for parse. Whatever is neither becomes 0, which no limit may be. */
 uint64_t policy_read_quantity(const struct json_value *value, int (*parse)(const char *text, uint64_t *ret));

@@ -23,7 +23,7 @@ const struct policy_key *policy_key_find(const char *parent, const char *name);
 const char *policy_key_suggest(const char *parent, const char *name);
 
 /* policy_value.c, policy_budget.c, policy_domains.c, policy_filesystem.c, policy_hosts.c, policy_limits.c,
- * policy_proxy.c, policy_ssh.c
+ * policy_proxy.c, policy_ssh.c, policy_tls.c
  */
 policy_read_fn policy_read_later;
 policy_read_fn policy_read_paths;
@@ -40,6 +40,8 @@ policy_read_fn policy_read_budgets;
 policy_read_fn policy_read_exceeded;
 policy_read_fn policy_read_connections;
 policy_read_fn policy_read_rate;
+policy_read_fn policy_read_ech;
+policy_read_fn policy_read_no_sni;
 policy_read_fn policy_read_publish;
 policy_read_fn policy_read_host_ports;
 policy_read_fn policy_read_hosts;

@@ -68,6 +68,18 @@ int policy_pair_append(const struct policy_builder *b, struct policy_pair **pair
 	return 0;
 }
 
+int policy_no_sni_append(const struct policy_builder *b, const struct egress_rule *rule)
+{
+	struct egress_tls *tls = &b->policy->egress.tls;
+	struct egress_rule *rules = grow(tls->no_sni, tls->n_no_sni, sizeof(*rules));
+
+	if (!rules)
+		return policy_no_memory(b);
+	tls->no_sni = rules;
+	tls->no_sni[tls->n_no_sni++] = *rule;
+	return 0;
+}
+
 int policy_budget_append(const struct policy_builder *b, const char *text, const struct egress_rule *host)
 {
 	struct policy *p = b->policy;

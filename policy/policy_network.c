@@ -21,6 +21,8 @@ void policy_network_swap(struct policy *a, struct policy *b)
 	SWAP(a->host_connections, b->host_connections);
 	SWAP(a->per_second, b->per_second);
 	SWAP(a->host_per_second, b->host_per_second);
+	SWAP(a->ech_denied, b->ech_denied);
+	SWAP(a->no_sni, b->no_sni);
 	SWAP(a->egress, b->egress);
 	SWAP(a->unlisted, b->unlisted);
 }

@@ -232,6 +232,10 @@ static void write_network(const struct output *o, const struct policy *p)
 	write_number(o, "newPerSecond", &p->per_second);
 	write_number(o, "newPerSecondPerHost", &p->host_per_second);
 	json_write_object_end(o->writer);
+	begin_object(o, "tls");
+	write_word(o, "ech", &p->ech_denied, "allow", "deny");
+	write_list(o, "noSni", &p->no_sni);
+	json_write_object_end(o->writer);
 	json_write_object_end(o->writer);
 }
 

@@ -35,8 +35,8 @@ MAY_INCLUDE = {
 }
 # Of text parsers' rooms only these headers are let through.
 ALLOWED_HEADERS = {
-    'daemon/session': {'proto/stream.h', 'policy/egress.h', 'policy/egress_budget.h', 'policy/egress_proxy.h', 'policy/egress_wire.h',
-                       'policy/hostname.h', 'policy/address.h'},
+    'daemon/session': {'proto/stream.h', 'policy/egress.h', 'policy/egress_budget.h', 'policy/egress_proxy.h', 'policy/egress_tls.h',
+                       'policy/egress_wire.h', 'policy/hostname.h', 'policy/address.h'},
 }
 # Library headers and the only files that may include them.
 ONLY_IN = {

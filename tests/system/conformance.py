@@ -4,6 +4,7 @@ import ipaddress
 import json
 import os
 
+from client_hello import client_hello
 from conftest import TOP
 
 PATH = os.path.join(TOP, 'tests/conformance/egress.txt')
@@ -38,9 +39,16 @@ class Line:
         return (self.name, self.port, reason)
 
 
+class HelloLine(Line):
+    def __init__(self, number, host, port, sni, ech, reason, denied):
+        super().__init__(number, host, port, reason)
+        self.denied = denied
+        self.say = client_hello(None if sni == '-' else sni, ech == 'ech')
+
+
 def read():
-    """policy (of the administrator), lines"""
-    allow, deny, pins, lines = [], [], {}, []
+    """policy (of the administrator), lines about targets, lines about hellos"""
+    allow, deny, nosni, pins, lines, hellos = [], [], [], {}, [], []
     with open(PATH, encoding='ascii') as f:
         for number, text in enumerate(f, 1):
             words = text.split()
@@ -50,11 +58,16 @@ def read():
                 allow.append(words[1])
             elif words[0] == 'deny':
                 deny.append(words[1])
+            elif words[0] == 'nosni':
+                nosni.append(words[1])
             elif words[0] == 'pin':
                 pins.setdefault(words[1], []).append(words[2])
+            elif words[0] == 'hello':
+                hellos.append(HelloLine(number, *words[1:]))
             else:
                 lines.append(Line(number, *words[1:]))
-    return {'hosts': pins, 'sandbox': {'network': {'allowedDomains': allow, 'deniedDomains': deny}}}, lines
+    network = {'allowedDomains': allow, 'deniedDomains': deny, 'tls': {'noSni': nosni}}
+    return {'hosts': pins, 'sandbox': {'network': network}}, lines, hellos
 
 
 def as_input(items):
@@ -73,8 +86,10 @@ def hello(name):
     except ssl.SSLWantReadError: pass
     return o.read()
 
-def first(name, port, literal):
+def first(item):
     """What a client of that port says first."""
+    name, port, literal = item["name"], item["port"], item["literal"]
+    if item["say"]: return base64.b64decode(item["say"])
     if port == 443: return hello(name if not literal else "any.example")
     if port == 80: return f"GET / HTTP/1.1\r\nHost: {name}\r\nConnection: close\r\n\r\n".encode()
     return b"\x01hello"
@@ -113,7 +128,7 @@ def connect(item, host, port):
     s.sendall(b"CONNECT " + host + b":" + port + b" HTTP/1.1\r\nHost: ok.example:443\r\n\r\n")
     got = head(s)
     if b" 200 " in got.split(b"\r\n")[0]:
-        s.sendall(first(item["name"], item["port"], item["literal"]))
+        s.sendall(first(item))
     got = finish(s, got)
     return got[:12].decode("latin1")
 
@@ -131,7 +146,7 @@ def socks(item, host, port):
     at = bytes([1 if kind == 4 else 4]) + packed if kind else bytes([3, len(host)]) + host
     s.sendall(b"\5\1\0" + at + struct.pack(">H", item["port"]))
     reply = exactly(s, 10)
-    if reply[1] == 0: s.sendall(first(item["name"], item["port"], item["literal"]))
+    if reply[1] == 0: s.sendall(first(item))
     finish(s)
     return "reply %d" % reply[1]
 
@@ -157,7 +172,7 @@ def captured(item, say):
     return "connected"
 
 def captured_tls(item, host, port):
-    return captured(item, hello(item["name"] if not item["literal"] else "any.example"))
+    return captured(item, base64.b64decode(item["say"]) or hello(item["name"] if not item["literal"] else "any.example"))
 
 def captured_http(item, host, port):
     at = item["name"] if not item["literal"] else "any.example"

@@ -2,6 +2,7 @@
 import base64
 import contextlib
 import json
+import os
 import socket
 import subprocess
 import threading
@@ -11,7 +12,7 @@ import pytest
 from conformance import INSIDE, as_input, read
 from conftest import Isod
 
-POLICY, LINES = read()
+POLICY, LINES, HELLOS = read()
 # Allowed on one port at least, so that they are answered in the DNS.
 OPEN_NAMES = {line.name for line in LINES if line.reason in ('allowed', 'port') and line.address is None}
 OWN = ('10.9.9.9', '10.77.1.1', 'fd00:9::9')
@@ -48,14 +49,14 @@ def table(root_dir, web):
 VIA = {'connect': ('connect', 'http'), 'http': ('http',), 'socks': ('socks',), 'captured': ('capture',)}
 
 
-def drive(isod, way, lines):
+def drive(isod, way, lines, options=()):
     """The answers by number of the line, and the events of the session as (name, port, reason), each as often as it was."""
     items = [{'n': n, 'number': line.number, 'host': base64.b64encode(line.host).decode(), 'authority': base64.b64encode(line.authority).decode(),
               'host_text': line.host.decode('latin1'),
-              'name': line.name, 'port': line.port, 'port_text': line.port_text, 'literal': line.address is not None,
+              'say': base64.b64encode(getattr(line, 'say', b'')).decode(), 'name': line.name, 'port': line.port, 'port_text': line.port_text, 'literal': line.address is not None,
               'family': line.address.version if line.address else 0,
               'packed': base64.b64encode(line.address.packed if line.address else b'').decode()} for n, line in enumerate(lines)]
-    r = isod.run('/usr/bin/python3', '-c', INSIDE, way, input=as_input(items), options=['-q'])
+    r = isod.run('/usr/bin/python3', '-c', INSIDE, way, input=as_input(items), options=['-q', *options])
     assert r.rc == 0, r
     answers = dict(json.loads(line) for line in r.text.splitlines())
     assert len(answers) == len(lines)
@@ -162,3 +163,17 @@ def test_captured(table, way):
         expected = [spoken(e, 'bad-http' if way == 'captured_other' else 'allowed') for e in expected]
     same(events, expected)
     assert len(lines) > 60
+
+
+@pytest.mark.parametrize('way', ['connect', 'socks', 'captured_tls'])
+@pytest.mark.parametrize('denied', [False, True])
+def test_hellos(table, project, way, denied):
+    """By the administrator's policy, and by a file that only says that there is to be no ECH."""
+    path = os.path.join(project, 'ech.json')
+    with open(path, 'w', encoding='utf-8') as f:
+        json.dump({'sandbox': {'network': {'tls': {'ech': 'deny'}}}}, f)
+    os.chmod(path, 0o644)
+    lines = [line for line in HELLOS if way != 'captured_tls' or line.address is not None or line.name in OPEN_NAMES]
+    _, events = drive(table, way, lines, options=['--policy', path] if denied else [])
+    same(events, [(line.name, line.port, line.denied if denied else line.reason) for line in lines])
+    assert len(lines) > 18

@@ -80,9 +80,12 @@ struct connection {
 	uint8_t socks;  /* enum socks_stage */
 	bool captured;
 	bool buried;
-	bool wants_json;    /* so says the Accept header of the last request */
-	bool bound;         /* .target is fixed, by CONNECT, SOCKS or capture */
-	bool by_proxy;      /* .dial or .upstream lead to the upstream proxy: whose addresses are not .target's */
+	bool wants_json; /* so says the Accept header of the last request */
+	bool bound;      /* .target is fixed, by CONNECT, SOCKS or capture */
+	bool by_proxy;   /* .dial or .upstream lead to the upstream proxy: whose addresses are not .target's */
+	bool hello_seen; /* a ClientHello was let through: without a name (hello_unnamed), with ECH (hello_ech) */
+	bool hello_unnamed;
+	bool hello_ech;
 	bool first_way_out; /* was counted as a new connection already */
 	struct watch client;
 	struct watch upstream;

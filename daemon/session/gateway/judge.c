@@ -1,8 +1,11 @@
 #include "daemon/session/gateway/judge.h"
 
+#include <string.h>
+
 #include "daemon/session/events.h"
 #include "daemon/session/gateway/connection.h"
 #include "daemon/session/gateway/proxy_call.h"
+#include "policy/egress_tls.h"
 
 void judge_release(struct connection *c)
 {
@@ -31,4 +34,30 @@ void judge_target(struct connection *c)
 	egress_rule_spend(rules, v->rule);
 	c->once = once;
 	events_status(c->gateway->events, SESSION_ONCE, ONCE_USED, (int32_t)once);
+}
+
+uint32_t judge_hello(struct connection *c, const char *name, size_t len, bool ech)
+{
+	const struct egress_hello hello = { .name = name, .name_len = len, .ech = ech };
+	const struct egress_target t = target_for_egress(&c->target);
+
+	c->hello_seen = true;
+	c->hello_unnamed = !name;
+	c->hello_ech = ech;
+	return egress_tls_decide(c->gateway->rules, &t, &hello);
+}
+
+uint32_t judge_hello_again(const struct connection *c)
+{
+	const struct egress_target t = target_for_egress(&c->target);
+	struct egress_hello hello = { .ech = c->hello_ech };
+
+	if (!c->hello_seen)
+		return EGRESS_ALLOWED;
+	/* Where it had a name, that was the target's. */
+	if (!c->hello_unnamed) {
+		hello.name = c->target.name;
+		hello.name_len = strlen(c->target.name);
+	}
+	return egress_tls_decide(c->gateway->rules, &t, &hello);
 }

@@ -1,26 +1,11 @@
 /* The first bytes of a connection whose target is known: do they name that target, and nothing else? */
 #include <errno.h>
-#include <string.h>
 
 #include "daemon/session/gateway/connection.h"
 #include "daemon/session/gateway/http_head.h"
+#include "daemon/session/gateway/judge.h"
 #include "daemon/session/gateway/refusal.h"
 #include "daemon/session/gateway/tls_hello.h"
-
-/* EGRESS_ALLOWED, or why not. */
-static uint32_t check_name(const struct tls_hello *hello, const struct target *t)
-{
-	char canonical[HOSTNAME_MAX + 1];
-
-	/* A rule for an address says nothing about names. */
-	if (t->is_literal)
-		return EGRESS_ALLOWED;
-	if (!hello->has_name)
-		return EGRESS_SNI_MISSING;
-	if (hostname_canonical(hello->name, hello->name_len, canonical) < 0 || strcmp(canonical, t->name) != 0)
-		return EGRESS_SNI_MISMATCH;
-	return EGRESS_ALLOWED;
-}
 
 /* 1: the hello is complete and right. 0: more. -1: refused, *ret_step is what the step returns. */
 static int look_at_hello(struct connection *c, bool *ret_step)
@@ -37,7 +22,7 @@ static int look_at_hello(struct connection *c, bool *ret_step)
 	else if (n < 0)
 		reason = EGRESS_BAD_TLS;
 	else
-		reason = check_name(&hello, &c->target);
+		reason = judge_hello(c, hello.has_name ? hello.name : NULL, hello.name_len, hello.ech);
 	if (reason == EGRESS_ALLOWED)
 		return 1;
 	*ret_step = refuse(c, reason);

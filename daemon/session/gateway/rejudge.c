@@ -8,8 +8,14 @@
 static void judge(struct connection *c)
 {
 	struct egress_verdict address = { .allowed = true };
+	uint32_t hello;
 
 	judge_target(c);
+	hello = judge_hello_again(c);
+	if (c->verdict.allowed && hello != EGRESS_ALLOWED) {
+		c->verdict.allowed = false;
+		c->verdict.reason = hello;
+	}
 	if (c->verdict.allowed && budget_is_exceeded(&c->gateway->budget, c->accounts)) {
 		c->verdict.allowed = false;
 		c->verdict.reason = EGRESS_BUDGET;

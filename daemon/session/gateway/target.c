@@ -103,12 +103,18 @@ void target_authority(const struct target *t, uint16_t default_port, char ret[TA
 		snprintf(ret + n, (size_t)(TARGET_AUTHORITY_MAX - n), ":%u", t->port);
 }
 
-void target_decide(const struct target *t, const struct egress_rules *rules, uint32_t holds, struct egress_verdict *ret)
+struct egress_target target_for_egress(const struct target *t)
 {
-	struct egress_target e = {
-		.name = t->is_literal ? NULL : t->name, .family = t->family, .port = t->port, .holds = holds
-	};
+	struct egress_target e = { .name = t->is_literal ? NULL : t->name, .family = t->family, .port = t->port };
 
 	memcpy(e.address, t->address, sizeof(e.address));
+	return e;
+}
+
+void target_decide(const struct target *t, const struct egress_rules *rules, uint32_t holds, struct egress_verdict *ret)
+{
+	struct egress_target e = target_for_egress(t);
+
+	e.holds = holds;
 	egress_decide(rules, &e, ret);
 }

@@ -31,6 +31,8 @@ bool target_equal(const struct target *a, const struct target *b);
 #define TARGET_AUTHORITY_MAX (HOSTNAME_MAX + 10)
 void target_authority(const struct target *t, uint16_t default_port, char ret[TARGET_AUTHORITY_MAX]);
 
+/* The same for the decision (policy/egress.h); points into t. */
+struct egress_target target_for_egress(const struct target *t);
 /* holds: as in struct egress_target. */
 void target_decide(const struct target *t, const struct egress_rules *rules, uint32_t holds,
 		   struct egress_verdict *ret);

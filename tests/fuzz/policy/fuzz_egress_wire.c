@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "policy/egress_tls.h"
 #include "policy/egress_wire.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -19,6 +20,18 @@ static void ask(const struct egress_rules *r, const char *name)
 		abort();
 	egress_decide_dns(r, name, &v);
 	egress_pin_find(r, name);
+}
+
+/* What need not be named is not named; what it is named must fit all the same. */
+static void say_hello(const struct egress_rules *r, const struct egress_rule *rule)
+{
+	const struct egress_target t = { .name = rule->name, .port = rule->port ? rule->port : 443 };
+	const struct egress_hello unnamed = { .name = NULL }, other = { .name = "x..", .name_len = 3 };
+
+	if (rule->kind == EGRESS_RULE_HOST && egress_tls_decide(r, &t, &unnamed) != EGRESS_ALLOWED)
+		abort();
+	if (egress_tls_decide(r, &t, &other) != EGRESS_SNI_MISMATCH)
+		abort();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -43,6 +56,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		egress_decide(&r, &t, &v);
 		egress_decide_address(&r, "ok.example", t.family, t.address, 443, &v);
 	}
+	for (uint32_t i = 0; i < r.tls.n_no_sni; i++)
+		say_hello(&r, &r.tls.no_sni[i]);
 	egress_rules_done(&r);
 	return 0;
 }

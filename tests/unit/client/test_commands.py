@@ -182,6 +182,9 @@ host evil.example, ports 443 and 80: refused (not-listed)
         result = self.isoctl("policy", "check", good, bad)
         self.assertEqual(result.returncode, 1)
         self.assertIn(bad.encode() + b":2: sandbx: ", result.stdout)
+        own = self.path("own", b'{"sandbox": {"network": {"tls": {"noSni": ["old.example"]}}}}')
+        self.assertEqual(self.isoctl("policy", "check", "--user", own).stdout, own.encode() + b": ok\n")
+        self.assertIn(b"tls.noSni: Only the administrator's and the user's own", self.isoctl("policy", "check", own).stdout)
 
     def test_unknown_command(self):
         result = self.isoctl("sesions")

@@ -34,6 +34,11 @@ static struct egress_budget budgets[] = {
 	  .bytes = { 0, 7 } },
 };
 
+static struct egress_rule no_sni[] = {
+	{ .kind = EGRESS_RULE_HOST, .name = "old.example", .port = 8443, .deny = 1 },
+	{ .kind = EGRESS_RULE_SUFFIX, .name = "devices.example", .deny = 1 },
+};
+
 static const struct egress_rules sample = {
 	.rules = rules,
 	.n_rules = ARRAY_SIZE(rules),
@@ -41,6 +46,7 @@ static const struct egress_rules sample = {
 	.n_pins = ARRAY_SIZE(pins),
 	.budgets = budgets,
 	.n_budgets = ARRAY_SIZE(budgets),
+	.tls = { .ech_denied = true, .no_sni = no_sni, .n_no_sni = ARRAY_SIZE(no_sni) },
 	.unlisted = EGRESS_UNLISTED_LEARN,
 	.limits = { .bytes = { 5, 6 }, .connections = 1, .host_connections = 2, .per_second = 3, .host_per_second = 4 },
 };
@@ -90,6 +96,11 @@ static void round_trip(void **state)
 	assert_int_equal(got.budgets[0].host.port, 443);
 	assert_memory_equal(got.budgets[0].bytes, budgets[0].bytes, sizeof(budgets[0].bytes));
 	assert_int_equal(got.budgets[1].bytes[EGRESS_IN], 7);
+	assert_true(got.tls.ech_denied);
+	assert_int_equal(got.tls.n_no_sni, ARRAY_SIZE(no_sni));
+	assert_string_equal(got.tls.no_sni[0].name, "old.example");
+	assert_int_equal(got.tls.no_sni[0].port, 8443);
+	assert_int_equal(got.tls.no_sni[1].kind, EGRESS_RULE_SUFFIX);
 	assert_int_equal(egress_encode(&got, &again), 0);
 	assert_int_equal(again.len, b.len);
 	assert_memory_equal(again.data, b.data, b.len);
@@ -108,6 +119,57 @@ static void budgets_not_taken(void **state)
 	r = (struct egress_rules){ .limits = { .per_second = LIMIT_EGRESS_RATE + 1 } };
 	assert_int_equal(egress_encode(&r, &c), 0);
 	assert_int_equal(decode(&c, &got), -EBADMSG);
+}
+
+/* Only names, as many as are compared, and a count that the message can hold. */
+static void tls_not_taken(void **state)
+{
+	static struct egress_rule wrong[] = {
+		{ .kind = EGRESS_RULE_HOST, .name = "a.example" },
+		{ .kind = EGRESS_RULE_ADDRESS, .family = AF_INET, .bits = 8, .address = { 10 }, .deny = 1 },
+		{ .kind = EGRESS_RULE_HOST, .name = "a.example", .deny = 1, .why = "No." },
+	};
+	static const struct {
+		uint8_t denied;
+		uint32_t n;
+		uint32_t first; /* of wrong[], encoded as a rule; none: past its end */
+	} tails[] = {
+		{ 2, 0, 3 }, { 0, 1, 3 }, { 0, LIMIT_EGRESS_NO_SNI + 1, 3 }, { 0, UINT32_MAX, 3 }, { 0, 1, 0 },
+		{ 0, 1, 1 }, { 0, 1, 2 },
+	};
+	struct egress_rules got;
+
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+		_cleanup_buffer_ struct buffer b = BUFFER_INIT(LIMIT_EGRESS);
+		const struct egress_rules r = { .tls = { .no_sni = &wrong[i], .n_no_sni = 1 } };
+
+		assert_int_equal(egress_encode(&r, &b), -EINVAL);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(tails); i++) {
+		_cleanup_buffer_ struct buffer b = BUFFER_INIT(LIMIT_EGRESS), one = BUFFER_INIT(LIMIT_EGRESS);
+		const struct egress_rules none = { .n_rules = 0 };
+		size_t head;
+
+		assert_int_equal(egress_encode(&none, &b), 0);
+		head = b.len;
+		b.len -= 5;
+		assert_int_equal(buffer_append_u8(&b, tails[i].denied), 0);
+		assert_int_equal(buffer_append_u32(&b, tails[i].n), 0);
+		if (tails[i].first < ARRAY_SIZE(wrong)) {
+			const struct egress_rules r = { .rules = &wrong[tails[i].first], .n_rules = 1 };
+
+			/* The rule alone: between the head and what follows the rules. */
+			assert_int_equal(egress_encode(&r, &one), 0);
+			assert_int_equal(buffer_append(&b, one.data + head - 5, one.len - head), 0);
+		}
+		assert_int_equal(decode(&b, &got), -EBADMSG);
+	}
+	got = (struct egress_rules){ .tls = { .no_sni = no_sni, .n_no_sni = LIMIT_EGRESS_NO_SNI + 1 } };
+	{
+		_cleanup_buffer_ struct buffer b = BUFFER_INIT(LIMIT_EGRESS);
+
+		assert_int_equal(egress_encode(&got, &b), -EMSGSIZE);
+	}
 }
 
 static void prepared(void **state)
@@ -297,11 +359,12 @@ static void empty_is_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(round_trip),   cmocka_unit_test(budgets_not_taken),
-		cmocka_unit_test(prepared),     cmocka_unit_test(cut_and_trailing),
-		cmocka_unit_test(flipped_bits), cmocka_unit_test(rules_not_taken),
-		cmocka_unit_test(not_encoded),  cmocka_unit_test(pins_sorted_and_single),
-		cmocka_unit_test(counts),       cmocka_unit_test(empty_is_nothing),
+		cmocka_unit_test(round_trip),    cmocka_unit_test(budgets_not_taken),
+		cmocka_unit_test(prepared),      cmocka_unit_test(cut_and_trailing),
+		cmocka_unit_test(flipped_bits),  cmocka_unit_test(rules_not_taken),
+		cmocka_unit_test(not_encoded),   cmocka_unit_test(pins_sorted_and_single),
+		cmocka_unit_test(counts),        cmocka_unit_test(empty_is_nothing),
+		cmocka_unit_test(tls_not_taken),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -61,6 +61,7 @@ static void on_wake(uv_async_t *handle)
 	loop.rules->limits = change->limits;
 	loop.rules->budgets = change->budgets;
 	loop.rules->n_budgets = change->n_budgets;
+	loop.rules->tls = change->tls;
 	if (change->idle)
 		loop.gateway->deadlines.milliseconds[DEADLINE_IDLE] = change->idle;
 	loop.closed = gateway_rules_changed(loop.gateway);

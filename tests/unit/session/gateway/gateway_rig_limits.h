@@ -11,12 +11,13 @@ void rig_limits_start(uv_loop_t *loop, struct gateway *g, struct egress_rules *r
 void rig_limits_stop(void);
 
 /* What a reload brings, and how many ms a connection may idle (0: as it is). Whoever it closes is counted. In force
- * when it returns; the budgets must stay where they are. */
+ * when it returns; the budgets and the rules of tls must stay where they are. */
 struct rig_change {
 	struct egress_limits limits;
 	struct egress_budget *budgets;
 	uint32_t n_budgets;
 	uint64_t idle;
+	struct egress_tls tls;
 };
 unsigned rig_change(const struct rig_change *change);
 /* Moves the clock of rates, which stands still otherwise. */

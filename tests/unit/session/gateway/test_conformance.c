@@ -10,12 +10,14 @@
 
 #include "base/cleanup.h"
 #include "daemon/session/gateway/target.h"
+#include "policy/egress_tls.h"
 #include "policy/hostname.h"
 
 enum { LINE = 1024, RULES = 64 };
 
 static const char *path;
 static struct egress_rules rules;
+static unsigned hellos;
 
 /* \xNN to bytes, in place; - is nothing. */
 static size_t unescape(char *text)
@@ -37,14 +39,14 @@ static size_t unescape(char *text)
 	return (size_t)(to - text);
 }
 
-static void add_rule(const char *text, bool deny)
+static void add_rule(struct egress_rule *list, uint32_t *n, const char *text, bool deny)
 {
 	struct error e = ERROR_INIT;
 
-	assert_true(rules.n_rules < RULES);
-	if (egress_rule_parse(text, deny, &rules.rules[rules.n_rules], &e) < 0)
+	assert_true(*n < RULES);
+	if (egress_rule_parse(text, deny, &list[*n], &e) < 0)
 		fail_msg("%s: %s", text, e.message);
-	rules.n_rules++;
+	(*n)++;
 }
 
 /* What is said of host and port; "malformed" where that is no target at all. */
@@ -93,6 +95,46 @@ static void try(char *host, const char *port, const char *reason, const char *na
 	check_text(host, len, port, &t);
 }
 
+static void try_hello(const char *line)
+{
+	char host[LINE], port[LINE], name[LINE], ech[LINE], allowed[LINE], denied[LINE];
+	const char *expected[] = { allowed, denied };
+	struct egress_hello hello = { .name = NULL };
+	struct egress_target t;
+	struct target target;
+
+	assert_int_equal(sscanf(line, "hello %s %s %s %s %s %s", host, port, name, ech, allowed, denied), 6);
+	hello.ech = strcmp(ech, "ech") == 0;
+	if (strcmp(name, "-") != 0) {
+		hello.name = name;
+		hello.name_len = strlen(name);
+	}
+	for (unsigned i = 0; i < ARRAY_SIZE(expected); i++) {
+		const char *got = decide(host, strlen(host), port, &target);
+
+		rules.tls.ech_denied = i == 1;
+		t = target_for_egress(&target);
+		if (strcmp(got, "allowed") == 0)
+			got = egress_reason_name(egress_tls_decide(&rules, &t, &hello));
+		if (strcmp(got, expected[i]) != 0)
+			fail_msg("%s is %s, not %s", line, got, expected[i]);
+	}
+	rules.tls.ech_denied = false;
+	hellos++;
+}
+
+/* Part of the policy? */
+static bool take_rule(const char *word, const char *text)
+{
+	if (strcmp(word, "nosni") == 0)
+		add_rule(rules.tls.no_sni, &rules.tls.n_no_sni, text, true);
+	else if (strcmp(word, "allow") == 0 || strcmp(word, "deny") == 0)
+		add_rule(rules.rules, &rules.n_rules, text, word[0] == 'd');
+	else
+		return strcmp(word, "pin") == 0;
+	return true;
+}
+
 static void every_line(void **state)
 {
 	char line[LINE], word[LINE], first[LINE], port[LINE], reason[LINE], name[LINE];
@@ -102,25 +144,26 @@ static void every_line(void **state)
 	(void)state;
 	assert_non_null(f);
 	rules.rules = calloc(RULES, sizeof(*rules.rules));
-	assert_non_null(rules.rules);
+	rules.tls.no_sni = calloc(RULES, sizeof(*rules.tls.no_sni));
+	assert_true(rules.rules && rules.tls.no_sni);
 	while (fgets(line, sizeof(line), f)) {
 		name[0] = '\0';
 		if (line[0] == '#' || sscanf(line, "%s %s %s %s %s", word, first, port, reason, name) < 2)
 			continue;
-		if (strcmp(word, "allow") == 0 || strcmp(word, "deny") == 0) {
-			add_rule(first, word[0] == 'd');
+		if (take_rule(word, first))
 			continue;
-		}
-		if (strcmp(word, "pin") == 0)
-			continue;
-		assert_string_equal(word, "try");
 		if (!rules.by_name)
 			assert_int_equal(egress_rules_prepare(&rules), 0);
+		if (strcmp(word, "hello") == 0) {
+			try_hello(line);
+			continue;
+		}
+		assert_string_equal(word, "try");
 		try(first, port, reason, name);
 		tried++;
 	}
 	fclose(f);
-	assert_true(tried > 150);
+	assert_true(tried > 150 && hellos > 20);
 	egress_rules_done(&rules);
 }
 

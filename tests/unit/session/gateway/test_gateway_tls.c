@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "gateway_rig.h"
+#include "gateway_rig_limits.h"
 #include "hello_make.h"
 
 static int ok443, raw8443, literal443;
@@ -232,6 +233,112 @@ static void test_address_literal_has_no_name(void **state)
 	expect_served(rig_captured_address("127.0.0.9", 443), literal443, hello_simple(NULL, hello), "127.0.0.9");
 }
 
+static struct egress_rule no_sni[] = {
+	{ .kind = EGRESS_RULE_HOST, .name = "ok.example", .port = 443, .deny = 1 },
+	{ .kind = EGRESS_RULE_HOST, .name = "unlisted.example", .deny = 1 },
+};
+
+static unsigned reload(bool ech_denied, bool unnamed)
+{
+	const struct rig_change change = {
+		.tls = { .ech_denied = ech_denied, .no_sni = no_sni, .n_no_sni = unnamed ? ARRAY_SIZE(no_sni) : 0 }
+	};
+
+	return rig_change(&change);
+}
+
+static size_t make(const char *name, int ech)
+{
+	const struct hello_make m = { .name = name, .ech = ech };
+
+	return hello_records(message, hello_message(&m, message), 16384, hello);
+}
+
+/* Whatever name there is beside it; what has none passes. */
+static void test_denied_ech(void **state)
+{
+	static const char *const names[] = { "ok.example", "evil.example", NULL };
+
+	(void)state;
+	reload(true, true);
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		expect_alert(tunnel("ok.example:443"), make(names[i], 1), EGRESS_ECH);
+		expect_alert(rig_captured("ok.example", 443), make(names[i], 1), EGRESS_ECH);
+	}
+	expect_served(tunnel("ok.example:443"), ok443, make("ok.example", 0), "ok.example");
+	reload(false, false);
+	expect_served(rig_captured("ok.example", 443), ok443, make("ok.example", 1), "ok.example");
+}
+
+/* A host that need not be named may be named, rightly. */
+static void test_unnamed(void **state)
+{
+	int c;
+	const char *got;
+	bool reset;
+
+	(void)state;
+	reload(false, true);
+	expect_served(tunnel("ok.example:443"), ok443, make(NULL, 0), "ok.example");
+	expect_served(rig_captured("ok.example", 443), ok443, make(NULL, 0), "ok.example");
+	expect_served(tunnel("ok.example:443"), ok443, make("ok.example", 1), "ok.example");
+	expect_alert(tunnel("ok.example:443"), make("evil.example", 0), EGRESS_SNI_MISMATCH);
+	expect_alert(tunnel("ok.example:443"), make(NULL, 1), EGRESS_ECH);
+	/* It allows nothing. */
+	c = rig_captured("unlisted.example", 443);
+	rig_send(c, hello, make(NULL, 0));
+	assert_int_equal(rig_read_end(c, &got, &reset), 7);
+	close(c);
+	check_event(EGRESS_NOT_LISTED, "unlisted.example");
+	reload(false, false);
+	expect_alert(tunnel("ok.example:443"), make(NULL, 0), EGRESS_SNI_MISSING);
+}
+
+/* The client's end and the server's of a tunnel that was let through. */
+static int open_tunnel(size_t len, int *ret_u)
+{
+	int c = tunnel("ok.example:443");
+
+	rig_send(c, hello, len);
+	*ret_u = rig_accept(ok443);
+	rig_read(*ret_u, seen, len);
+	return c;
+}
+
+static void expect_cut(int c, int u, uint32_t reason)
+{
+	const char *got;
+	bool reset;
+
+	assert_int_equal(rig_read_end(c, &got, &reset), 0);
+	assert_int_equal(rig_read_end(u, &got, &reset), 0);
+	close(c);
+	close(u);
+	check_event(reason, "ok.example");
+}
+
+/* What was let through goes by the rules of now. */
+static void test_reload_cuts(void **state)
+{
+	int plain, plain_u, ech, ech_u, unnamed, unnamed_u;
+
+	(void)state;
+	reload(false, true);
+	plain = open_tunnel(make("ok.example", 0), &plain_u);
+	ech = open_tunnel(make("ok.example", 1), &ech_u);
+	unnamed = open_tunnel(make(NULL, 0), &unnamed_u);
+	assert_int_equal(reload(true, true), 1);
+	expect_cut(ech, ech_u, EGRESS_ECH);
+	assert_int_equal(reload(true, false), 1);
+	expect_cut(unnamed, unnamed_u, EGRESS_SNI_MISSING);
+	rig_send_text(plain, "more");
+	rig_expect(plain_u, "more");
+	close(plain);
+	close(plain_u);
+	check_event(EGRESS_ALLOWED, "ok.example");
+	reload(false, false);
+}
+
 static int setup(void **state)
 {
 	(void)state;
@@ -261,6 +368,9 @@ int main(void)
 		cmocka_unit_test_setup(test_denied_host_gets_an_alert, rig_forget),
 		cmocka_unit_test_setup(test_other_port, rig_forget),
 		cmocka_unit_test_setup(test_address_literal_has_no_name, rig_forget),
+		cmocka_unit_test_setup(test_denied_ech, rig_forget),
+		cmocka_unit_test_setup(test_unnamed, rig_forget),
+		cmocka_unit_test_setup(test_reload_cuts, rig_forget),
 	};
 
 	if (!rig_namespace()) {
