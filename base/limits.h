@@ -111,6 +111,8 @@
 #define LIMIT_HTTP_HEADERS 128
 /* User and password for the upstream proxy: tokens that serve as passwords have a few hundred bytes. */
 #define LIMIT_PROXY_AUTH 1024
+/* Certificates to trust for the upstream proxy: those of a whole system have 220 KiB. */
+#define LIMIT_PROXY_CA (1U << 20)
 /* Ports of a session that the host's loopback leads to: each is a listener of isod-session for both families. */
 #define LIMIT_PUBLISHED_PORTS 32
 /* With those of the host that are lent to it: as many. */

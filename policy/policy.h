@@ -77,6 +77,8 @@ struct policy_switch {
 struct policy_proxy {
 	const char *url;       /* as written; NULL: there is none */
 	const char *auth_file; /* a name in the administrator's folder; NULL */
+	const char *ca_file;   /* likewise; with .tls alone */
+	bool tls;              /* .url is https:// */
 	struct policy_list bypass;
 	struct egress_proxy way; /* .url and .bypass, compiled */
 	struct policy_origin origin;

@@ -1,4 +1,5 @@
-/* sandbox.network.upstreamProxy: {"url": "http://proxy.example:3128", "authFile": "proxy-auth", "bypass": [...]}. */
+/* sandbox.network.upstreamProxy: {"url": "http://proxy.example:3128", "authFile": "proxy-auth", "caFile":
+ * "proxy-ca.pem", "bypass": [...]}. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 
 #define FORM "Write it as in \"http://proxy.example.com:3128\"."
 #define SCHEME "http://"
+#define SCHEME_TLS "https://"
 #define FOLDER "/etc/isod/"
 #define FILE_NAME_MAX 64
 /* Patterns of places that are near: a company has tens of them. */
@@ -49,7 +51,7 @@ static int parse_host(const char *text, size_t len, struct egress_proxy *ret)
 static int read_url(const struct policy_builder *b, const char *url, const struct policy_place *place)
 {
 	struct policy_proxy *proxy = &b->policy->proxy;
-	const char *host = url + strlen(SCHEME);
+	const char *host;
 	size_t len;
 	int r;
 
@@ -57,13 +59,11 @@ static int read_url(const struct policy_builder *b, const char *url, const struc
 		return policy_refuse(
 			b, place, "Write \"user:password\" into a file of its own and name it in \"authFile\".",
 			"The URL of the proxy may hold no user and no password: everybody reads policies.");
-	if (strncmp(url, "https://", 8) == 0)
-		return policy_refuse(b, place,
-				     "Let a TLS client such as stunnel run on this machine, and name that: "
-				     "\"http://127.0.0.1:PORT\".",
-				     "This version speaks to the upstream proxy by http:// only.");
-	if (strncmp(url, SCHEME, strlen(SCHEME)) != 0)
-		return policy_refuse(b, place, FORM, "The URL of the proxy does not begin with \"" SCHEME "\".");
+	proxy->tls = strncmp(url, SCHEME_TLS, strlen(SCHEME_TLS)) == 0;
+	if (!proxy->tls && strncmp(url, SCHEME, strlen(SCHEME)) != 0)
+		return policy_refuse(b, place, FORM,
+				     "The URL of the proxy does not begin with \"" SCHEME "\" or \"" SCHEME_TLS "\".");
+	host = url + strlen(proxy->tls ? SCHEME_TLS : SCHEME);
 	len = strlen(host);
 	if (len > 0 && host[len - 1] == '/')
 		len--;
@@ -77,18 +77,18 @@ static int read_url(const struct policy_builder *b, const char *url, const struc
 }
 
 /* Only there is it clear who can write it, and isod opens no file that isod-control could choose elsewhere. */
-static int read_auth_file(const struct policy_builder *b, const char *text, const struct policy_place *place)
+static int read_file_name(const struct policy_builder *b, const char *text, const struct policy_place *place,
+			  const char *remedy, const char **ret)
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
 	const char *name = strncmp(text, FOLDER, strlen(FOLDER)) == 0 ? text + strlen(FOLDER) : text;
 	size_t len = strlen(name);
 
 	if (len == 0 || len > FILE_NAME_MAX || name[0] == '.' || strspn(name, letters) != len)
-		return policy_refuse(b, place,
-				     "Put it beside the policy, as in \"" FOLDER "proxy-auth\", mode 600, of root.",
-				     "\"%s\" does not name a file in " FOLDER ".", json_printable(text).text);
-	b->policy->proxy.auth_file = json_arena_copy(b->arena, name, len);
-	return b->policy->proxy.auth_file ? 0 : policy_no_memory(b);
+		return policy_refuse(b, place, remedy, "\"%s\" does not name a file in " FOLDER ".",
+				     json_printable(text).text);
+	*ret = json_arena_copy(b->arena, name, len);
+	return *ret ? 0 : policy_no_memory(b);
 }
 
 static int read_bypass(const struct policy_builder *b, const struct json_value *list, const struct policy_place *place)
@@ -126,17 +126,25 @@ static int read_member(const struct policy_builder *b, const struct policy_key *
 {
 	const struct json_value *value = &member->value;
 	struct policy_place at = { .line = member->line };
-	bool url = strcmp(member->name, "url") == 0;
+	bool url = strcmp(member->name, "url") == 0, ca = strcmp(member->name, "caFile") == 0;
 
 	snprintf(at.key, sizeof(at.key), "%s.%.20s", key->path, json_printable(member->name).text);
 	if (strcmp(member->name, "bypass") == 0)
 		return read_bypass(b, value, &at);
-	if (!url && strcmp(member->name, "authFile") != 0)
-		return policy_refuse(b, &at, "It has \"url\", \"authFile\" and \"bypass\".",
+	if (!url && !ca && strcmp(member->name, "authFile") != 0)
+		return policy_refuse(b, &at, "It has \"url\", \"authFile\", \"caFile\" and \"bypass\".",
 				     "There is an unknown key \"%s\".", json_printable(member->name).text);
 	if (value->type != JSON_STRING)
 		return policy_refuse(b, &at, NULL, "The value must be a string, not %s.", json_type_name(value->type));
-	return url ? read_url(b, value->string.data, &at) : read_auth_file(b, value->string.data, &at);
+	if (url)
+		return read_url(b, value->string.data, &at);
+	if (ca)
+		return read_file_name(b, value->string.data, &at,
+				      "Put it beside the policy, as in \"" FOLDER "proxy-ca.pem\", mode 644, of root.",
+				      &b->policy->proxy.ca_file);
+	return read_file_name(b, value->string.data, &at,
+			      "Put it beside the policy, as in \"" FOLDER "proxy-auth\", mode 600, of root.",
+			      &b->policy->proxy.auth_file);
 }
 
 int policy_read_proxy(const struct policy_builder *b, const struct policy_key *key, const struct json_value *value,
@@ -162,6 +170,9 @@ int policy_read_proxy(const struct policy_builder *b, const struct policy_key *k
 	}
 	if (!proxy->url)
 		return policy_refuse(b, place, FORM, "The object has no \"url\".");
+	if (proxy->ca_file && !proxy->tls)
+		return policy_refuse(b, place, "Write \"https://\", or leave \"caFile\" out.",
+				     "There is a \"caFile\" for a proxy that is spoken to without TLS.");
 	proxy->origin = policy_builder_origin(b, place->line);
 	return egress_rules_prepare(&proxy->way.bypass) < 0 ? policy_no_memory(b) : 0;
 }

@@ -182,6 +182,8 @@ static void write_proxy(const struct output *o, const struct policy_proxy *proxy
 	json_write_member_string(o->writer, "url", proxy->url);
 	if (proxy->auth_file)
 		json_write_member_string(o->writer, "authFile", proxy->auth_file);
+	if (proxy->ca_file)
+		json_write_member_string(o->writer, "caFile", proxy->ca_file);
 	json_write_key(o->writer, "bypass");
 	json_write_array(o->writer);
 	for (size_t i = 0; i < proxy->bypass.count; i++)

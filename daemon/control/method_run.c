@@ -150,6 +150,7 @@ static int start(struct connection *c, struct session *s, const struct call *cal
 			 (built->plan.flags & PLAN_NESTING ? CONTROL_START_NESTING : 0) |
 			 (built->plan.flags & PLAN_SSH ? CONTROL_START_SSH : 0) |
 			 (s->policy.proxy.url ? CONTROL_START_PROXY : 0) |
+			 (s->policy.proxy.tls ? CONTROL_START_PROXY_TLS : 0) |
 			 (built->plan.flags & PLAN_GPG ? CONTROL_START_GPG : 0);
 	int r = seal(s, built, &sealed, e);
 

@@ -193,6 +193,8 @@ int session_start(struct session *s, struct connection *client, const int *fds, 
 	memcpy(m.id, s->id, ISOD_ID_LEN);
 	if (s->policy.proxy.auth_file)
 		snprintf(m.error.message, sizeof(m.error.message), "%s", s->policy.proxy.auth_file);
+	if (s->policy.proxy.ca_file)
+		snprintf(m.error.step, sizeof(m.error.step), "%s", s->policy.proxy.ca_file);
 	r = monitor_send(&s->control->monitor, &m, fds, n_fds);
 	if (r < 0)
 		return error_set(e, ERROR_SANDBOX_UNAVAILABLE, -r, "start", "Try again.",

@@ -21,9 +21,11 @@
 #include "daemon/wire/fds.h"
 #include "daemon/wire/plan.h"
 #include "daemon/wire/proxy_auth.h"
+#include "daemon/wire/proxy_ca.h"
 
 #define FLAGS_KNOWN                                                                                                    \
-	(CONTROL_START_PTY | CONTROL_START_NESTING | CONTROL_START_SSH | CONTROL_START_PROXY | CONTROL_START_GPG)
+	(CONTROL_START_PTY | CONTROL_START_NESTING | CONTROL_START_SSH | CONTROL_START_PROXY | CONTROL_START_GPG |     \
+	 CONTROL_START_PROXY_TLS)
 
 enum { AT_PLAN, AT_EGRESS, AT_STDIO, N_STDIO = 3, N_AGENT = 2 };
 
@@ -37,6 +39,7 @@ struct start {
 	size_t at_gpg;   /* the same with CONTROL_START_GPG */
 	size_t at_proxy; /* in .fds, with CONTROL_START_PROXY */
 	int proxy_auth;  /* -1: none */
+	int proxy_ca;    /* -1: none */
 	int link[2];     /* launch, session */
 	int control[2];  /* session, control */
 	int report[2];
@@ -95,7 +98,8 @@ static int check_message(struct start *st, size_t n_fds)
 	struct monitor *m = st->monitor;
 
 	st->peer = peers_find(&m->peers, message->connection);
-	if (!st->peer || st->peer->uid != message->uid || message->flags & ~FLAGS_KNOWN)
+	if (!st->peer || st->peer->uid != message->uid || message->flags & ~FLAGS_KNOWN ||
+	    (message->flags & CONTROL_START_PROXY_TLS && !(message->flags & CONTROL_START_PROXY)))
 		return -EPROTO;
 	st->at_ssh = AT_STDIO + (message->flags & CONTROL_START_PTY ? 0 : N_STDIO);
 	st->at_gpg = st->at_ssh + (message->flags & CONTROL_START_SSH ? N_AGENT : 0);
@@ -149,6 +153,23 @@ static int take_proxy_auth(struct start *st, struct error *e)
 	return r < 0 ? error_set(e, ERROR_INTERNAL, -r, "upstreamProxy", "", "No memory file: %s.", strerror(-r)) : 0;
 }
 
+static int take_proxy_ca(struct start *st, struct error *e)
+{
+	_cleanup_free_ char *text = NULL;
+	char name[PROXY_AUTH_NAME_MAX + 2];
+	size_t len;
+	int r;
+
+	snprintf(name, sizeof(name), "%.*s", PROXY_AUTH_NAME_MAX + 1, st->message->error.step);
+	if (!(st->message->flags & CONTROL_START_PROXY_TLS) || name[0] == '\0')
+		return 0;
+	r = proxy_ca_read(st->monitor->place.config, name, &text, &len, e);
+	if (r < 0)
+		return r;
+	r = st->proxy_ca = fd_sealed_new("proxy-ca", text, len);
+	return r < 0 ? error_set(e, ERROR_INTERNAL, -r, "upstreamProxy", "", "No memory file: %s.", strerror(-r)) : 0;
+}
+
 static int make_contexts(struct start *st)
 {
 	const struct peer *peer = st->peer;
@@ -165,6 +186,8 @@ static int make_contexts(struct start *st)
 			 (st->message->flags & CONTROL_START_SSH ? SESSION_HAS_SSH : 0) |
 			 (st->message->flags & CONTROL_START_PROXY ? SESSION_HAS_PROXY : 0) |
 			 (st->proxy_auth >= 0 ? SESSION_HAS_PROXY_AUTH : 0) |
+			 (st->message->flags & CONTROL_START_PROXY_TLS ? SESSION_HAS_PROXY_TLS : 0) |
+			 (st->proxy_ca >= 0 ? SESSION_HAS_PROXY_CA : 0) |
 			 (st->message->flags & CONTROL_START_GPG ? SESSION_HAS_GPG : 0),
 	};
 
@@ -225,6 +248,8 @@ static int prepare(struct start *st, struct error *e)
 	};
 	int r = take_proxy_auth(st, e);
 
+	if (r == 0)
+		r = take_proxy_ca(st, e);
 	if (r < 0)
 		return r;
 	r = make_channels(st);
@@ -259,7 +284,8 @@ static pid_t spawn_session(const struct start *st)
 {
 	const bool ssh = st->message->flags & CONTROL_START_SSH, proxy = st->message->flags & CONTROL_START_PROXY;
 	const bool gpg = st->message->flags & CONTROL_START_GPG;
-	const char *const argv[] = { ssh ? "isod-session-ssh" : "isod-session", NULL };
+	const bool tls = st->message->flags & CONTROL_START_PROXY_TLS;
+	const char *const argv[] = { tls ? "isod-session-tls" : ssh ? "isod-session-ssh" : "isod-session", NULL };
 	const struct monitor *m = st->monitor;
 	const struct helper_fd fds[] = {
 		{ m->files.null, 0 },
@@ -276,6 +302,7 @@ static pid_t spawn_session(const struct start *st)
 		{ gpg ? st->fds[st->at_gpg + 1] : m->files.null, SESSION_FD_GPG_AGENT },
 		{ proxy ? st->fds[st->at_proxy] : m->files.null, SESSION_FD_PROXY },
 		{ st->proxy_auth < 0 ? m->files.null : st->proxy_auth, SESSION_FD_PROXY_AUTH },
+		{ st->proxy_ca < 0 ? m->files.null : st->proxy_ca, SESSION_FD_PROXY_CA },
 	};
 
 	return helper_spawn(m->options.libexec, argv, fds, ARRAY_SIZE(fds));
@@ -346,6 +373,7 @@ static void start_done(struct start *st)
 	for (unsigned i = 0; i < st->n_groups; i++)
 		fd_close(st->groups[i]);
 	fd_close(st->proxy_auth);
+	fd_close(st->proxy_ca);
 	fd_close(st->context);
 	fd_close(st->session_context);
 	fd_close(st->scratch);
@@ -374,6 +402,7 @@ int session_start(struct monitor *m, const struct control_message *message, cons
 		.control = { -1, -1 },
 		.report = { -1, -1 },
 		.proxy_auth = -1,
+		.proxy_ca = -1,
 		.context = -1,
 		.session_context = -1,
 		.scratch = -1,

@@ -23,6 +23,7 @@ struct proxy {
 	struct gateway *gateway;
 	struct policy policy;
 	char auth[PROXY_AUTH_VALUE_MAX]; /* for the upstream proxy; "": none */
+	struct proxy_tls *tls;           /* to it; NULL: none */
 	struct events events;
 	struct link owners;
 };
@@ -88,6 +89,8 @@ static int serve(struct proxy *p, uint16_t port, struct error *e)
 	gateway_introduce(p->gateway, "", "isoctl gateway");
 	if (p->policy.proxy.url)
 		gateway_use_proxy(p->gateway, &p->policy.proxy.way, p->auth[0] ? p->auth : NULL);
+	if (p->tls)
+		gateway_use_tls(p->gateway, p->tls);
 	proxy_events_start(&p->events, port);
 	uv_run(&p->loop, UV_RUN_DEFAULT);
 	return 0;
@@ -113,6 +116,7 @@ int main(int argc, char **argv)
 	raise_files();
 	if (proxy_policy_load(argv + 2, argc - 2, getenv("EGRESS_ALLOW_EXTRA"), &proxy.policy, &e) < 0 ||
 	    proxy_policy_auth(argv + 2, argc - 2, &proxy.policy, proxy.auth, &e) < 0 ||
+	    proxy_policy_tls(argv + 2, argc - 2, &proxy.policy, &proxy.tls, &e) < 0 ||
 	    serve(&proxy, (uint16_t)port, &e) < 0)
 		return fail(&e);
 	/* Not exit(): that would wait for threads in which a name is still being looked up. */

@@ -10,6 +10,8 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "daemon/proxy/proxy_extra.h"
+#include "daemon/session/gateway/proxy_tls.h"
+#include "daemon/wire/proxy_ca.h"
 #include "json/write.h"
 
 struct texts {
@@ -139,13 +141,31 @@ int proxy_policy_load(char **arguments, int n_arguments, const char *extra, stru
 	return r < 0 ? error_set(e, ERROR_INTERNAL, -r, "policy", NULL, "There is no memory for the policy.") : 0;
 }
 
+/* Of the administrator's policy; files that it names lie there. */
+static int open_folder(char **arguments, int n_arguments, int *ret, struct error *e)
+{
+	static const char prefix[] = "administrator=";
+	char folder[LIMIT_PATH] = ".";
+	const char *slash;
+
+	for (int i = 0; i < n_arguments; i++) {
+		const char *path = arguments[i] + strlen(prefix);
+
+		if (strncmp(arguments[i], prefix, strlen(prefix)) == 0 && (slash = strrchr(path, '/')))
+			snprintf(folder, sizeof(folder), "%.*s/", (int)(slash - path), path);
+	}
+	*ret = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (*ret < 0)
+		return error_set(e, ERROR_POLICY, errno, folder, NULL, "The folder of the policy cannot be opened: %s.",
+				 strerror(errno));
+	return 0;
+}
+
 int proxy_policy_auth(char **arguments, int n_arguments, const struct policy *policy, char ret[PROXY_AUTH_VALUE_MAX],
 		      struct error *e)
 {
-	static const char prefix[] = "administrator=";
-	char line[LIMIT_PROXY_AUTH + 1], folder[LIMIT_PATH] = ".";
+	char line[LIMIT_PROXY_AUTH + 1];
 	_cleanup_close_ int fd = -1;
-	const char *slash;
 	int r;
 
 	ret[0] = '\0';
@@ -154,19 +174,36 @@ int proxy_policy_auth(char **arguments, int n_arguments, const struct policy *po
 	if (geteuid() != 0)
 		return error_set(e, ERROR_REFUSED, EPERM, "upstreamProxy", "Start it as root.",
 				 "The upstream proxy needs a password that only root may read.");
-	for (int i = 0; i < n_arguments; i++) {
-		const char *path = arguments[i] + strlen(prefix);
-
-		if (strncmp(arguments[i], prefix, strlen(prefix)) == 0 && (slash = strrchr(path, '/')))
-			snprintf(folder, sizeof(folder), "%.*s/", (int)(slash - path), path);
-	}
-	fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		return error_set(e, ERROR_POLICY, errno, folder, NULL, "The folder of the policy cannot be opened: %s.",
-				 strerror(errno));
+	r = open_folder(arguments, n_arguments, &fd, e);
+	if (r < 0)
+		return r;
 	r = proxy_auth_read(fd, policy->proxy.auth_file, line, e);
 	if (r == 0)
 		r = proxy_auth_value(line, strlen(line), ret);
 	explicit_bzero(line, sizeof(line));
 	return r;
+}
+
+int proxy_policy_tls(char **arguments, int n_arguments, const struct policy *policy, struct proxy_tls **ret,
+		     struct error *e)
+{
+	_cleanup_close_ int fd = -1;
+	_cleanup_free_ char *ca = NULL;
+	size_t len = 0;
+	int r = 0;
+
+	*ret = NULL;
+	if (!policy->proxy.tls)
+		return 0;
+	if (policy->proxy.ca_file) {
+		r = open_folder(arguments, n_arguments, &fd, e);
+		if (r == 0)
+			r = proxy_ca_read(fd, policy->proxy.ca_file, &ca, &len, e);
+		if (r < 0)
+			return r;
+	}
+	r = proxy_tls_service->open(&policy->proxy.way, ca, len, ret);
+	return r < 0 ? error_set(e, ERROR_POLICY, -r, "upstreamProxy", "Write certificates in PEM into caFile.",
+				 "TLS to the upstream proxy cannot be prepared: %s.", strerror(-r))
+		     : 0;
 }

@@ -13,6 +13,7 @@ struct names;
 struct events;
 struct link;
 struct gateway;
+struct proxy_tls;
 
 struct gateway_listeners {
 	int proxy_v4, proxy_v6, capture_v4, capture_v6; /* listening sockets; taken over, closed by gateway_close() */
@@ -27,6 +28,8 @@ void gateway_introduce(struct gateway *g, const char *session, const char *comma
 /* Connections go through this proxy from now on, unless it is bypassed. auth: the value of Proxy-Authorization, or
  * NULL. Both must outlive the gateway. */
 void gateway_use_proxy(struct gateway *g, const struct egress_proxy *proxy, const char *auth);
+/* And by TLS (gateway/proxy_tls.h). Closed with the gateway. */
+void gateway_use_tls(struct gateway *g, struct proxy_tls *tls);
 /* The rules were replaced in place: every connection is judged again, and what no longer fits is closed, with its audit
  * event. Returns how many were. */
 unsigned gateway_rules_changed(struct gateway *g);

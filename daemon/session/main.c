@@ -10,6 +10,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/sanitizer.h"
+#include "daemon/session/gateway/proxy_tls.h"
 #include "daemon/session/rights.h"
 #include "daemon/session/session.h"
 #include "daemon/wire/context.h"
@@ -107,8 +108,9 @@ struct proxy {
 
 /* Decoded after the rights are given up, as the rules are. */
 struct proxy_bytes {
-	const void *way, *auth;
-	size_t way_len, auth_len;
+	const void *way, *auth, *ca;
+	size_t way_len, auth_len, ca_len;
+	bool tls;
 };
 
 static int map_proxy(const struct session_context *context, struct proxy_bytes *ret)
@@ -119,7 +121,10 @@ static int map_proxy(const struct session_context *context, struct proxy_bytes *
 		r = fd_sealed_map(SESSION_FD_PROXY, LIMIT_EGRESS, &ret->way, &ret->way_len);
 	if (r == 0 && context->flags & SESSION_HAS_PROXY_AUTH)
 		r = fd_sealed_map(SESSION_FD_PROXY_AUTH, LIMIT_PROXY_AUTH, &ret->auth, &ret->auth_len);
-	return r;
+	if (r == 0 && context->flags & SESSION_HAS_PROXY_CA)
+		r = fd_sealed_map(SESSION_FD_PROXY_CA, LIMIT_PROXY_CA, &ret->ca, &ret->ca_len);
+	ret->tls = context->flags & SESSION_HAS_PROXY_TLS;
+	return r == 0 && ret->tls && !proxy_tls_service ? -ENOTSUP : r;
 }
 
 static int take_proxy(const struct proxy_bytes *bytes, struct proxy *ret, struct session_setup *setup)
@@ -136,6 +141,10 @@ static int take_proxy(const struct proxy_bytes *bytes, struct proxy *ret, struct
 		setup->proxy_auth = ret->auth;
 	}
 	setup->proxy = &ret->way;
+	if (r == 0 && bytes->tls)
+		r = proxy_tls_service->open(&ret->way, bytes->ca, bytes->ca_len, &setup->tls);
+	if (bytes->ca)
+		munmap((void *)bytes->ca, bytes->ca_len);
 	return r;
 }
 
@@ -185,10 +194,14 @@ int main(void)
 	}
 	r = egress_decode(egress, egress_len, &rules);
 	munmap((void *)egress, egress_len);
-	if (r == 0)
-		r = take_proxy(&proxy_bytes, &proxy, &setup);
 	if (r < 0) {
 		log_error("egress rules: %s", strerror(-r));
+		return 1;
+	}
+	r = take_proxy(&proxy_bytes, &proxy, &setup);
+	if (r < 0) {
+		log_error("upstream proxy: %s%s", proxy_bytes.ca ? "its password, or certificates in caFile: " : "",
+			  strerror(-r));
 		return 1;
 	}
 	setup.has_pty = context.flags & SESSION_HAS_PTY;

@@ -26,6 +26,8 @@ int network_open(struct network *n, uv_loop_t *loop, const struct session_setup 
 		gateway_introduce(n->gateway, setup->id, "isoctl run");
 		if (setup->proxy)
 			gateway_use_proxy(n->gateway, setup->proxy, setup->proxy_auth);
+		if (setup->tls)
+			gateway_use_tls(n->gateway, setup->tls);
 		r = dns_open(loop, setup->rules, names, events, &dns, &n->dns);
 	}
 	if (r == 0)

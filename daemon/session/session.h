@@ -7,6 +7,8 @@
 #include "daemon/session/ssh.h"
 #include "policy/egress_proxy.h"
 
+struct proxy_tls;
+
 struct session_setup {
 	int control_fd; /* SESSION_FD_CONTROL and _LINK: taken over */
 	int link_fd;
@@ -14,6 +16,7 @@ struct session_setup {
 	struct egress_rules *rules;       /* replaced in place while it runs */
 	const struct egress_proxy *proxy; /* NULL: none leads out */
 	const char *proxy_auth;           /* value of Proxy-Authorization; NULL */
+	struct proxy_tls *tls;            /* to the proxy; NULL: none */
 	const struct ssh_service *ssh;    /* NULL: this session has no ssh-agent */
 	struct ssh_lent lent;
 	const struct gpg_lent *gpg; /* NULL: it has no gpg-agent */

@@ -43,7 +43,9 @@ enum session_context_flags {
 	SESSION_HAS_SSH = 1 << 2, /* and the listener of the session's ssh-agent; this is isod-session-ssh */
 	SESSION_HAS_PROXY = 1 << 3,
 	SESSION_HAS_PROXY_AUTH = 1 << 4,
-	SESSION_HAS_GPG = 1 << 5, /* the link will bring the listener of the session's gpg-agent */
+	SESSION_HAS_GPG = 1 << 5,       /* the link will bring the listener of the session's gpg-agent */
+	SESSION_HAS_PROXY_TLS = 1 << 6, /* this is isod-session-tls */
+	SESSION_HAS_PROXY_CA = 1 << 7,
 };
 
 #endif

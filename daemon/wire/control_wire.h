@@ -36,7 +36,8 @@ enum control_type {
 			  then with SSH the rules and the socket of SESSION_FD_SSH and _AGENT, then with GPG those of
 			  SESSION_FD_GPG and _GPG_AGENT, then with PROXY that of
 			  SESSION_FD_PROXY. error.message: with PROXY, the name of the file with its password in the
-			  administrator's folder, "" = none */
+			  administrator's folder, "" = none; error.step: with PROXY_TLS, that of the file with the
+			  certificates to trust there, "" = those of the system */
 	CONTROL_KILL,  /* id: end the whole tree now; idempotent */
 	CONTROL_LAYER_LIST,    /* connection: the layers of its peer; root's are everybody's */
 	CONTROL_LAYER_OPEN,    /* connection, id, flags */
@@ -50,6 +51,7 @@ enum control_start_flags {
 	CONTROL_START_SSH = 1 << 2,     /* must equal the plan's flag */
 	CONTROL_START_PROXY = 1 << 3,
 	CONTROL_START_GPG = 1 << 4, /* must equal the plan's flag */
+	CONTROL_START_PROXY_TLS = 1 << 5,
 };
 
 enum control_layer_flags {

@@ -49,6 +49,8 @@ enum session_fd {
 	 * SESSION_HAS_PROXY and _PROXY_AUTH. */
 	SESSION_FD_PROXY = 11,
 	SESSION_FD_PROXY_AUTH = 12,
+	SESSION_FD_PROXY_CA =
+		14,          /* sealed: PEM, whom to trust to be that proxy; /dev/null without SESSION_HAS_PROXY_CA */
 	SESSION_FD_GPG = 13, /* sealed: which keys of the gpg-agent (gpgagent/gpg_rules.h); /dev/null likewise */
 	SESSION_FD_END
 };

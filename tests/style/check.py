@@ -44,14 +44,16 @@ ONLY_IN = {
     'yajl/yajl_gen.h': {'json/write.c'},
     'idn2.h': {'policy/hostname_idn.c'},
     'libpsl.h': {'client/registrable.c'},
+    'openssl/ssl.h': {'daemon/session/gateway/proxy_tls_client.h'},
 }
 # Programs and the libraries they must not need.
 MUST_NOT_LINK = {
     'isod': ('bpf', 'elf', 'yajl', 'idn2', 'crypto', 'ssl'),
     'isod-late': ('yajl', 'uv', 'idn2', 'crypto', 'ssl', 'nftnl', 'mnl', 'seccomp'),
     'isod-launch': ('bpf', 'elf', 'yajl', 'uv', 'idn2', 'crypto', 'ssl', 'nftnl', 'mnl', 'seccomp'),
-    'isod-session': ('yajl', 'nftnl', 'idn2', 'crypto'),
-    'isod-session-ssh': ('yajl', 'nftnl', 'idn2'),
+    'isod-session': ('yajl', 'nftnl', 'idn2', 'crypto', 'ssl'),
+    'isod-session-ssh': ('yajl', 'nftnl', 'idn2', 'ssl'),
+    'isod-session-tls': ('yajl', 'nftnl', 'idn2'),
     'isod-gateway': ('nftnl', 'seccomp', 'cap'),
     'isoctl': ('nftnl', 'seccomp', 'cap'),
 }

@@ -83,6 +83,9 @@ void connection_close_upstream(struct connection *c)
 	dial_free(c->dial);
 	c->dial = NULL;
 	poller_close_watch(&c->gateway->poller, &c->upstream);
+	if (c->tls)
+		c->gateway->tls->service->leave(c->tls);
+	c->tls = NULL;
 	c->audit.family = 0;
 	admit_release(c);
 	c->by_proxy = false;
@@ -260,6 +263,14 @@ static bool connect_on(struct connection *c)
 		break;
 	}
 	return refuse(c, c->by_proxy ? (uint32_t)EGRESS_PROXY_UNREACHABLE : dial_reason(c->dial));
+}
+
+int connection_secure(struct connection *c)
+{
+	struct gateway *g = c->gateway;
+
+	return g->tls ? g->tls->service->wrap(g->tls, &g->poller, &g->deadlines, &c->upstream, on_upstream, &c->tls)
+		      : 0;
 }
 
 /* The step that connection_connect() was given is kept behind the one that gets us there. */

@@ -62,9 +62,10 @@ struct refusal {
 	uint32_t reason;       /* enum egress_reason */
 	unsigned status;       /* of HTTP, or enum socks_reply */
 	uint16_t proxy_status; /* what the upstream proxy has answered; 0: nothing */
-	const char *message;   /* in place of the reason's text; NULL */
-	bool has_waited;       /* long enough for the name of the program */
-	uint32_t retry_after;  /* seconds that an HTTP client is asked to wait; 0: nothing is said */
+	struct proxy_tls_fault proxy_fault;
+	const char *message;  /* in place of the reason's text; NULL */
+	bool has_waited;      /* long enough for the name of the program */
+	uint32_t retry_after; /* seconds that an HTTP client is asked to wait; 0: nothing is said */
 };
 
 /* true: the state has changed, go on with it at once. false: wait, or the connection is closed. */
@@ -88,6 +89,7 @@ struct connection {
 	bool first_way_out; /* was counted as a new connection already */
 	struct watch client;
 	struct watch upstream;
+	struct proxy_tls_pump *tls; /* behind .upstream, or NULL */
 	struct relay up;
 	struct relay down;
 	struct buffer in; /* the client's bytes that are not judged yet */
@@ -120,6 +122,8 @@ bool connection_close(struct connection *c);
 void connection_drop(struct connection *c);
 /* Half-closes towards the client and waits a little for it to close. */
 bool connection_linger(struct connection *c);
+/* .upstream is connected to the upstream proxy: TLS from here on, where the gateway has it. 0 or -errno. */
+int connection_secure(struct connection *c);
 void connection_close_upstream(struct connection *c);
 
 /* Reads more into .in. The number of new bytes, 0: none now, -ENODATA: the end, -EMSGSIZE: .in is full, -ENOMEM:

@@ -25,7 +25,7 @@ static bool all_delivered(const struct gateway *g)
 	TAILQ_FOREACH (c, &g->connections, link)
 		if (!is_delivered(c))
 			return false;
-	return true;
+	return !g->tls || g->tls->service->is_delivered(g->tls);
 }
 
 static void end(struct gateway *g)

@@ -368,11 +368,15 @@ static bool run_request(struct connection *c, bool *ret_again, bool *ret_step)
 
 static bool complete(struct connection *c)
 {
+	static const struct linger now = { .l_onoff = 1, .l_linger = 0 };
 	struct exchange *x = c->exchange;
 
 	audit_count(c);
 	if (c->down.failed || (c->down.broken && !x->response.done)) {
-		/* Cut, and the client must see that it was: no orderly end. */
+		/* Cut, and the client must see that it was: no orderly end, which a reply without a length would take
+		 * for its own. */
+		if (c->down.broken && x->response.kind == HTTP_BODY_CLOSE)
+			setsockopt(c->client.fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
 		audit_end(c, EGRESS_ALLOWED);
 		return connection_close(c);
 	}

@@ -184,6 +184,11 @@ void gateway_use_proxy(struct gateway *g, const struct egress_proxy *proxy, cons
 		target_from_address(proxy->family, proxy->address, proxy->port, &g->proxy_target);
 }
 
+void gateway_use_tls(struct gateway *g, struct proxy_tls *tls)
+{
+	g->tls = tls;
+}
+
 void gateway_close(struct gateway *g)
 {
 	struct connection *c;
@@ -199,6 +204,8 @@ void gateway_close(struct gateway *g)
 		audit_end(c, EGRESS_ALLOWED);
 		connection_drop(c);
 	}
+	if (g->tls)
+		g->tls->service->close(g->tls);
 	deadline_clear(&g->deadlines, &g->usage.next);
 	if (g->budget.accounts[0].used[EGRESS_OUT] > 0)
 		usage_tell(g);

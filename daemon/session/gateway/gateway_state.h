@@ -7,6 +7,7 @@
 #include "daemon/session/gateway/deadline.h"
 #include "daemon/session/gateway/hosts.h"
 #include "daemon/session/gateway/poller.h"
+#include "daemon/session/gateway/proxy_tls.h"
 #include "daemon/session/gateway/relay.h"
 #include "daemon/session/gateway/resolve.h"
 
@@ -68,6 +69,7 @@ struct gateway {
 	struct tally *repeated;           /* refusals that a program can cause without end */
 	const struct egress_proxy *proxy; /* NULL: everything is connected to directly */
 	const char *proxy_auth;           /* value of Proxy-Authorization; NULL */
+	struct proxy_tls *tls;            /* to the proxy; NULL: none */
 	struct target proxy_target;
 	struct resolver proxy_resolver;
 	struct drain drain;

@@ -21,6 +21,7 @@ struct watch {
 	bool writable;
 	bool peer_shut; /* the peer will send no more: read on to see the end */
 	bool hangup;    /* both ways are over */
+	bool cut;       /* an end of file is nothing that the peer has said (proxy_tls.h) */
 	bool queued;
 };
 

@@ -72,6 +72,8 @@ bool proxy_call_begin(struct connection *c)
 
 	if (reason != EGRESS_ALLOWED)
 		return refuse(c, reason);
+	if (connection_secure(c) < 0)
+		return refuse(c, EGRESS_LIMIT);
 	c->state = CONNECTION_PROXY;
 	c->audit.by_proxy = true;
 	deadline_set(&g->deadlines, &c->deadline, DEADLINE_DIAL, on_silence);
@@ -80,6 +82,14 @@ bool proxy_call_begin(struct connection *c)
 	if (build_request(c, authority, &g->out) < 0 || relay_push(&c->up, g->out.data, g->out.len) < 0)
 		return refuse(c, EGRESS_LIMIT);
 	return true;
+}
+
+/* The proxy is gone without an answer: where that is for TLS, the client hears what was wrong. */
+static bool unreachable(struct connection *c)
+{
+	if (c->tls)
+		c->refusal.proxy_fault = c->gateway->tls->service->fault(c->tls);
+	return refuse(c, EGRESS_PROXY_UNREACHABLE);
 }
 
 /* The head is taken from the socket, and nothing behind it. */
@@ -120,12 +130,13 @@ bool proxy_step(struct connection *c)
 		used = n > 0 ? proxy_reply_parse(c->gateway->scratch, (size_t)n, &status) : -ENODATA;
 		if (used > 0)
 			return answered(c, (size_t)used, (size_t)n, status);
-		if (used < 0 && used != -ENODATA)
+		/* SOCKS has codes of its own, and no sentences. */
+		if (used < 0 && used != -ENODATA && c->answer != ANSWER_SOCKS)
 			return refuse_with(c, 502, EGRESS_PROXY_UNREACHABLE,
 					   "What the upstream proxy answers is no well-formed HTTP.");
 		if (used < 0 || c->upstream.peer_shut)
-			return refuse(c, EGRESS_PROXY_UNREACHABLE);
+			return unreachable(c);
 		c->upstream.readable = false;
 	}
-	return c->up.failed || c->upstream.hangup ? refuse(c, EGRESS_PROXY_UNREACHABLE) : false;
+	return c->up.failed || c->upstream.hangup ? unreachable(c) : false;
 }

@@ -46,6 +46,9 @@ static void describe(const struct connection *c, char *ret, size_t size)
 	if (r->proxy_status)
 		snprintf(ret, size, "%s The upstream proxy answered %u.", egress_reason_text(r->reason),
 			 r->proxy_status);
+	else if (r->proxy_fault.what)
+		snprintf(ret, size, "%s %s: %s.", egress_reason_text(r->reason), r->proxy_fault.what,
+			 r->proxy_fault.why);
 	else
 		snprintf(ret, size, "%s", r->message ? r->message : egress_reason_text(r->reason));
 }

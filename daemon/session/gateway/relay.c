@@ -213,7 +213,7 @@ static size_t splice_in(struct relay *r)
 		return 0;
 	}
 	if (n == 0) {
-		end_of_input(r, false);
+		end_of_input(r, r->from->cut);
 		return 0;
 	}
 	if (r->body)
@@ -236,7 +236,7 @@ static size_t copy_in(struct relay *r, char *scratch, const char **ret_excess, s
 		return 0;
 	}
 	if (n == 0) {
-		end_of_input(r, false);
+		end_of_input(r, r->from->cut);
 		return 0;
 	}
 	/* A short read means that nothing is left, unless the end has been announced. */

@@ -208,6 +208,7 @@ static const struct {
 	{ "same-id-twice", RESTARTED },
 	{ "few-fds", RESTARTED },
 	{ "unknown-flags", RESTARTED },
+	{ "tls-to-nothing", RESTARTED },
 	{ "crash-with-session", "started 00000000000a fd 1\ncontrol was restarted\n" },
 };
 

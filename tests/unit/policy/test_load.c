@@ -272,7 +272,10 @@ static const struct mistake mistakes[] = {
 	{ PROXY("\"url\":\"http://127.1:3128\""), "1: sandbox.network.upstreamProxy.url", "host and its port", "" },
 	{ PROXY("\"url\":\"http://[p]:3128\""), "1: sandbox.network.upstreamProxy.url", "host and its port", "" },
 	{ PROXY("\"url\":\"http://::1:3128\""), "1: sandbox.network.upstreamProxy.url", "host and its port", "" },
-	{ PROXY("\"url\":\"https://p:3128\""), "1: sandbox.network.upstreamProxy.url", "http:// only", "stunnel" },
+	{ PROXY("\"url\":\"https://p\""), "1: sandbox.network.upstreamProxy.url", "host and its port", "http://" },
+	{ PROXY("\"url\":\"https://u:secret@p:3128\""), "1: sandbox.network.upstreamProxy.url", "no user", "authFile" },
+	{ PROXY("\"caFile\":\"/etc/ssl/x.pem\""), "1: sandbox.network.upstreamProxy.caFile", "/etc/isod/", "mode 644" },
+	{ PROXY("\"url\":\"http://p:1\",\"caFile\":\"x\""), "1: sandbox.network.upstreamProxy", "without TLS", "s:" },
 	{ PROXY("\"url\":\"http://u:secret@p:3128\""), "1: sandbox.network.upstreamProxy.url", "no user", "authFile" },
 	{ PROXY("\"authFile\":\"/root/x\""), "1: sandbox.network.upstreamProxy.authFile", "/etc/isod/", "mode 600" },
 	{ PROXY("\"authFile\":\"/etc/isod/../x\""), "1: sandbox.network.upstreamProxy.authFile", "/etc/isod/", "" },
@@ -319,53 +322,6 @@ static void every_mistake(void **state)
 		assert_int_equal(e.message[strlen(e.message) - 1], '.');
 		policy_done(&p);
 	}
-}
-
-static void upstream_proxy(void **state)
-{
-	static const struct {
-		const char *url, *name;
-		int family;
-	} cases[] = {
-		{ "http://Proxy.Example:3128/", "proxy.example", 0 },
-		{ "http://localhost:8080", "localhost", 0 },
-		{ "http://10.0.0.1:3128", NULL, AF_INET },
-		{ "http://[fd00::1]:3128", NULL, AF_INET6 },
-	};
-	char text[256];
-	struct error e;
-	struct policy p;
-
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		snprintf(text, sizeof(text),
-			 PROXY("\"url\":\"%s\",\"authFile\":\"/etc/isod/a\",\"bypass\":[\"*.near.example\",\"10.0.0.0/"
-			       "8:22\"]"),
-			 cases[i].url);
-		if (load(POLICY_ADMINISTRATOR, "p", text, &p, &e) < 0)
-			fail_msg("%s: %s", cases[i].url, e.message);
-		assert_string_equal(p.proxy.url, cases[i].url);
-		assert_string_equal(p.proxy.auth_file, "a");
-		assert_int_equal(p.proxy.way.bypass.n_rules, 2);
-		assert_int_equal(p.proxy.bypass.count, 2);
-		assert_int_equal(p.proxy.way.family, cases[i].family);
-		if (cases[i].name)
-			assert_string_equal(p.proxy.way.name, cases[i].name);
-		policy_done(&p);
-		/* No layer but the administrator's may say where everything goes. */
-		for (enum policy_layer_kind layer = POLICY_USER; layer < POLICY_LAYER_COUNT; layer++) {
-			assert_int_equal(load(layer, "u", text, &p, &e), -EINVAL);
-			assert_non_null(strstr(e.message, "Only the administrator's"));
-			policy_done(&p);
-		}
-	}
-	assert_int_equal(load(POLICY_ADMINISTRATOR, "p", NET("\"upstreamProxy\":null"), &p, &e), 0);
-	assert_null(p.proxy.url);
-	policy_done(&p);
-	/* A message must not repeat what may be a password. */
-	assert_true(load(POLICY_ADMINISTRATOR, "p", PROXY("\"url\":\"http://u:secret@p:1\""), &p, &e) < 0);
-	assert_null(strstr(e.message, "secret"));
-	assert_null(strstr(e.remedy, "secret"));
-	policy_done(&p);
 }
 
 static void only_the_administrator_pins(void **state)
@@ -488,11 +444,10 @@ static void bounds(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(everything),     cmocka_unit_test(decides),
-		cmocka_unit_test(every_mistake),  cmocka_unit_test(steps),
-		cmocka_unit_test(good_values),    cmocka_unit_test(only_the_administrator_pins),
-		cmocka_unit_test(bytes),          cmocka_unit_test(bounds),
-		cmocka_unit_test(upstream_proxy),
+		cmocka_unit_test(everything),    cmocka_unit_test(decides),
+		cmocka_unit_test(every_mistake), cmocka_unit_test(steps),
+		cmocka_unit_test(good_values),   cmocka_unit_test(only_the_administrator_pins),
+		cmocka_unit_test(bytes),         cmocka_unit_test(bounds),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -161,6 +161,34 @@ static void test_failures(void **state)
 	}
 }
 
+/* In its own words: statuses of HTTP are none of them. */
+static void test_failures_by_socks(void **state)
+{
+	static const struct {
+		const char *answer;
+		char code;
+	} cases[] = {
+		{ "SSH-2.0-x\r\n", 1 }, { "", 1 }, { "HTTP/1.1 407 Auth\r\n\r\n", 1 }, { "HTTP/1.1 502 No\r\n\r\n", 4 }
+	};
+	static const char greeting[] = "\5\1\0", request[] = "\5\1\0\3\13far.example\0\26";
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		int c = rig_proxy(), u;
+		char reply[10];
+
+		rig_send(c, greeting, sizeof(greeting) - 1);
+		rig_read(c, reply, 2);
+		rig_send(c, request, sizeof(request) - 1);
+		u = asked("far.example:22");
+		rig_send_text(u, cases[i].answer);
+		close(u);
+		rig_read(c, reply, sizeof(reply));
+		assert_int_equal(reply[1], cases[i].code);
+		close(c);
+		assert_int_not_equal(rig_event().reason, EGRESS_ALLOWED);
+	}
+}
+
 /* By a reset: one that only sends no more may still wait for the answer. */
 static void test_the_client_leaves(void **state)
 {
@@ -220,6 +248,7 @@ int main(void)
 		cmocka_unit_test_setup(test_web, rig_forget),
 		cmocka_unit_test_setup(test_kept_connection, rig_forget),
 		cmocka_unit_test_setup(test_failures, rig_forget),
+		cmocka_unit_test_setup(test_failures_by_socks, rig_forget),
 		cmocka_unit_test_setup(test_the_client_leaves, rig_forget),
 		cmocka_unit_test_setup(test_not_through_it, rig_forget),
 	};

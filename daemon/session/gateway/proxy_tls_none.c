@@ -1,0 +1,3 @@
+#include "daemon/session/gateway/proxy_tls.h"
+
+const struct proxy_tls_service *const proxy_tls_service = NULL;
