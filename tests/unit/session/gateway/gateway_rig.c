@@ -278,12 +278,14 @@ size_t rig_wait_empty(void)
 	for (int i = 0; i < WAIT_MS; i++) {
 		struct timespec ms = { .tv_nsec = 1000000 };
 
-		if (*(volatile unsigned *)&rig.gateway->n_connections == 0)
-			return rig_held();
+		/* The gateway's thread counts a connection out before it has let go of what that held. */
+		if (*(volatile unsigned *)&rig.gateway->n_connections == 0 && rig_held() == 0)
+			return 0;
 		nanosleep(&ms, NULL);
 	}
-	fail_msg("%u connections stay", rig.gateway->n_connections);
-	return 0;
+	if (rig.gateway->n_connections > 0)
+		fail_msg("%u connections stay", rig.gateway->n_connections);
+	return rig_held();
 }
 
 /* Sockets */
