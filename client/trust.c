@@ -238,15 +238,12 @@ static int write_file(const char *file, const struct trust *t, struct error *e)
 static int change(const char *file, const char *path, const struct trust_repository *new, struct error *e)
 {
 	_cleanup_trust_ struct trust t = TRUST_INIT;
-	_cleanup_close_ int lock = -1;
+	int n, r = own_file_make_folders(file);
+	_cleanup_close_ int lock = r < 0 ? r : own_file_lock(file);
 	struct trust_repository *item;
-	int r, n;
 
-	r = own_file_make_folders(file);
-	if (r == 0)
-		lock = r = own_file_lock(file);
-	if (r < 0)
-		return cannot_write(file, r, e);
+	if (lock < 0)
+		return cannot_write(file, lock, e);
 	r = trust_read(file, &t, e);
 	if (r < 0)
 		return r;

@@ -77,7 +77,7 @@ static int path_of(const struct view_links *links, const struct plan_rules *rule
 		r = path_pattern_unescape(pattern, path, sizeof(path));
 	if (r < 0)
 		return error_set(e, ERROR_POLICY, -r, KEY, NULL, "The path %s cannot be meant.", text);
-	copy = string_list_add(&built->texts, path);
+	*ret = copy = string_list_add(&built->texts, path);
 	r = copy ? view_links_resolve_path(links, copy, &built->texts, ret) : -ENOMEM;
 	return r < 0 ? error_set(e, ERROR_POLICY, -r, KEY, NULL, "The path %s cannot be followed: %s.", text,
 				 strerror(-r))
@@ -98,7 +98,7 @@ int plan_sockets_build(const struct plan_input *in, const struct view_links *lin
 	const struct policy_list *list = &in->policy->unix_sockets;
 
 	for (size_t i = 0; i < list->count; i++) {
-		struct plan_mount m = { .type = PLAN_MAKE_SOCKET };
+		struct plan_mount m = { .type = PLAN_MAKE_SOCKET, .target = "" };
 		int r = path_of(links, rules, list->items[i].text, built, &m.target, e);
 
 		if (r == 0)
