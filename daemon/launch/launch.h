@@ -100,6 +100,7 @@ struct launch {
 	bool late_guard; /* by a step before "protected files": denied names are refused at each open, whatever is here
 			  */
 	bool lock_guard; /* and so are writes to what the rules keep from being written, in the kernel */
+	bool search_guard; /* of all of it: no rule is about what is there at the start alone, so none must be found */
 	struct launch_guard *guard; /* NULL: no late guard in the kernel (launch_guard.h) */
 	char *caseless;   /* the first granted folder in which names have no case (launch_caseless.h); NULL = none */
 	size_t n_covered; /* what the step "protected files" did, and how many folders were beyond its bound */

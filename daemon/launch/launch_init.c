@@ -26,6 +26,7 @@
 #include "daemon/linux/launch/launch_pty.h"
 #include "daemon/linux/launch/launch_rights.h"
 #include "daemon/linux/view/launch_search.h"
+#include "daemon/linux/view/launch_search_bound.h"
 #include "daemon/linux/launch/launch_spawn.h"
 #include "daemon/linux/net/launch_ssh.h"
 #include "daemon/linux/view/launch_view.h"
@@ -153,7 +154,7 @@ static const struct launch_step steps[] = {
 	{ "bounding set of pid 1", drop_bounding },
 	{ "fork", start_program },
 	{ "late files", launch_late_open },
-	{ "bound of the search", launch_search_check },
+	{ "bound of the search", launch_search_bound_check },
 	{ "stdio of pid 1", let_go_of_stdio },
 	{ "rights of pid 1", drop_rights },
 	{ "watched folders", launch_late_begin },

@@ -15,6 +15,7 @@
 #include "daemon/proxy/proxy_listen.h"
 #include "daemon/proxy/proxy_owner.h"
 #include "daemon/proxy/proxy_policy.h"
+#include "daemon/proxy/proxy_rights.h"
 #include "daemon/session/gateway.h"
 
 struct proxy {
@@ -75,6 +76,10 @@ static int serve(struct proxy *p, uint16_t port, struct error *e)
 	struct gateway_listeners listeners = { .capture_v4 = -1, .capture_v6 = -1 };
 	int r = proxy_listen(port, &listeners.proxy_v4, &listeners.proxy_v6, &port, e);
 
+	if (r < 0)
+		return r;
+	/* What only root may read has been read. */
+	r = proxy_rights_drop(e);
 	if (r < 0)
 		return r;
 	p->events.policy = &p->policy;

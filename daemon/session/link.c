@@ -21,6 +21,7 @@ struct link {
 	uv_poll_t poll;
 	int fd;
 	bool ended;
+	bool started; /* LINK_STARTED has come */
 	const struct link_handlers *handlers;
 	void *data;
 	struct owners *owners;
@@ -28,24 +29,26 @@ struct link {
 	size_t first, count;
 };
 
-/* How many descriptors each message brings, and whether the other end may send it at all. */
+/* How many descriptors each message brings, whether the other end may send it at all, and whether only before the
+ * program runs: what there is to serve is settled by then. */
 static const struct {
 	bool incoming;
 	size_t fds;
+	bool early;
 } shapes[LINK_TYPE_END] = {
-	[LINK_LISTENERS] = { true, LISTENER_COUNT },
-	[LINK_PTY] = { true, 1 },
-	[LINK_PORT] = { true, 1 },
+	[LINK_LISTENERS] = { true, LISTENER_COUNT, true },
+	[LINK_PTY] = { true, 1, true },
+	[LINK_PORT] = { true, 1, true },
 	[LINK_SOCKET] = { true, 1 }, /* unless it says why there is none */
 	[LINK_STARTED] = { true, 0 },
 	[LINK_STOPPED] = { true, 0 },
 	[LINK_CONTINUED] = { true, 0 },
 	[LINK_EXITED] = { true, 0 },
 	[LINK_OWNER] = { true, 0 },
-	[LINK_SSH] = { true, 1 },
-	[LINK_GPG] = { true, 1 },
-	[LINK_UNIX] = { true, 1 },
-	[LINK_CONNECTOR] = { true, 1 },
+	[LINK_SSH] = { true, 1, true },
+	[LINK_GPG] = { true, 1, true },
+	[LINK_UNIX] = { true, 1, true },
+	[LINK_CONNECTOR] = { true, 1, true },
 };
 
 static void on_poll(uv_poll_t *poll, int status, int events);
@@ -92,6 +95,9 @@ static int dispatch(struct link *l, const struct link_message *m, ssize_t len, c
 	if (len != sizeof(*m) || m->type >= LINK_TYPE_END || !shapes[m->type].incoming || fds_of(m) != n_fds ||
 	    memchr(m->text, 0, sizeof(m->text)) == NULL)
 		return -EBADMSG;
+	if (l->started && shapes[m->type].early)
+		return -EPROTO;
+	l->started |= m->type == LINK_STARTED;
 	if ((m->type == LINK_EXITED && !exit_is_valid(m)) ||
 	    (m->type == LINK_STOPPED && (m->value <= 0 || m->value >= 128)))
 		return -EBADMSG;

@@ -75,6 +75,9 @@ int peer_uid(int fd, uint32_t *ret)
 	/* Of a socket that no process has any more the kernel says that it is root's. */
 	if (found->idiag_inode == 0 || found->id.idiag_sport != q.ask.id.idiag_sport)
 		return -ESRCH;
+	/* Where there is no such connection any more, a listener at that port is found. */
+	if (found->id.idiag_dport != q.ask.id.idiag_dport)
+		return -ESRCH;
 	*ret = found->idiag_uid;
 	return 0;
 }

@@ -24,6 +24,7 @@
 /* Milliseconds in which refusals of one user at one port are told together. */
 #define WINDOW 5000
 #define LISTENERS_MAX (2 * LIMIT_PLAN_PORTS)
+enum { ACCEPTS_IN_A_TURN = 64 };
 
 /*
  *   ASKED       in: pid 1 was asked for a socket of .family; out: whose the near end is, while it is there
@@ -319,11 +320,18 @@ static void on_listener(struct watch *w)
 	struct listener *l = (struct listener *)((char *)w - offsetof(struct listener, watch));
 	struct ports *p = l->ports;
 
-	while (p->n_passages < LIMIT_PUBLISHED_CONNECTIONS) {
+	for (int i = 0; p->n_passages < LIMIT_PUBLISHED_CONNECTIONS; i++) {
 		struct sockaddr_in6 peer = { 0 };
 		socklen_t len = sizeof(peer);
-		int fd = accept4(w->fd, (struct sockaddr *)&peer, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		int fd;
 
+		/* Who is turned away at once counts nowhere: somebody who begins ever more must not keep the rest
+		 * waiting. */
+		if (i == ACCEPTS_IN_A_TURN) {
+			poller_again(&p->poller, w);
+			return;
+		}
+		fd = accept4(w->fd, (struct sockaddr *)&peer, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
 		if (fd >= 0)
 			serve(p, l, fd, (const struct sockaddr *)&peer);
 		else if (errno != EINTR && errno != ECONNABORTED)

@@ -42,6 +42,8 @@ struct passage {
 	struct session_connection event;
 };
 
+enum { ACCEPTS_IN_A_TURN = 64 };
+
 struct listener {
 	struct watch watch;
 	struct unix_sockets *all;
@@ -245,9 +247,14 @@ static void on_listener(struct watch *w)
 {
 	struct listener *l = (struct listener *)((char *)w - offsetof(struct listener, watch));
 
-	while (l->all->n_passages < LIMIT_UNIX_CONNECTIONS) {
-		int fd = accept4(w->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	for (int i = 0; l->all->n_passages < LIMIT_UNIX_CONNECTIONS; i++) {
+		int fd;
 
+		if (i == ACCEPTS_IN_A_TURN) {
+			poller_again(&l->all->poller, w);
+			return;
+		}
+		fd = accept4(w->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 		if (fd >= 0)
 			serve(l, fd);
 		else if (errno != EINTR && errno != ECONNABORTED)

@@ -1,6 +1,7 @@
 """Where only a proxy leads out: every way goes through it by name, and its password stays with the daemon."""
 import base64
 import os
+import pwd
 import socket
 import subprocess
 import threading
@@ -255,6 +256,12 @@ def test_the_gateway_outside_a_session_uses_it(isod, web, proxy):
     with subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True) as gateway:
         try:
             port = gateway.stderr.readline().partition('"port":')[2].partition(',')[0].strip()
+            # What root alone may read has been read: nothing of root's is left.
+            with open(f'/proc/{gateway.pid}/status', encoding='ascii') as f:
+                status = dict(line.rstrip('\n').split(':\t', 1) for line in f if ':\t' in line)
+            helper = pwd.getpwnam('isod-net')
+            assert status['Uid'].split() == [str(helper.pw_uid)] * 4 and status['Gid'].split() == [str(helper.pw_gid)] * 4, status
+            assert status['Groups'].strip() == '' and all(int(status[c], 16) == 0 for c in ('CapPrm', 'CapEff', 'CapInh', 'CapAmb')), status
             r = subprocess.run(['curl', '-sS', '-x', f'http://127.0.0.1:{port}', 'http://git.example/hello'], capture_output=True,
                                timeout=60, check=False)
         finally:

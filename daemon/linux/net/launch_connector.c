@@ -107,6 +107,11 @@ static int serve(const struct launch *l)
 	answer.query = m.query;
 	answer.value = fd < 0 ? fd : 0;
 	n = fd_pass_send(LINK, &answer, sizeof(answer), &fd, fd >= 0);
+	/* ETOOMANYREFS: another program of this user leaves as many descriptors unread as a user may have under way. */
+	if (n < 0 && fd >= 0) {
+		answer.value = (int)n;
+		n = fd_pass_send(LINK, &answer, sizeof(answer), NULL, 0);
+	}
 	return n < 0 ? (int)n : 0;
 }
 

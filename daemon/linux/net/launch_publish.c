@@ -182,5 +182,10 @@ int launch_publish_socket(int link_fd, const struct link_message *asked)
 	fd = socket(asked->family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	m.value = fd < 0 ? -errno : 0;
 	n = fd_pass_send(link_fd, &m, sizeof(m), &fd, fd >= 0);
+	/* As many are under way as may be (ETOOMANYREFS): no reason to end. */
+	if (n < 0 && fd >= 0) {
+		m.value = (int)n;
+		n = fd_pass_send(link_fd, &m, sizeof(m), NULL, 0);
+	}
 	return n < 0 ? (int)n : 0;
 }

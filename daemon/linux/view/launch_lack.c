@@ -22,7 +22,7 @@ static int tell_search(const struct launch *l)
 
 	if (!l->late_guard)
 		lack = LATE_LACK_SEARCH;
-	else if (l->n_not_kept > 0 && !l->lock_guard)
+	else if (l->n_not_kept > 0 && !l->search_guard)
 		lack = LATE_LACK_SEARCH_LOCKS;
 	return n == 0 ? 0 : tell(l, lack, n, "");
 }

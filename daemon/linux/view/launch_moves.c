@@ -16,15 +16,22 @@
 
 #define BUFFER_SIZE 16384
 
+/* Room for a handle of the largest kind. */
+union handle {
+	struct file_handle h;
+	char room[sizeof(struct file_handle) + MAX_HANDLE_SZ];
+};
+
 struct mount {
 	uint64_t id;
 	fsid_t fsid;
 	int fd; /* of a folder in it, opened for reading */
 };
 
-/* Inodes of folders, open addressing; 0 = free. */
+/* Folders, open addressing; 0 = free. */
 struct seen {
 	uint64_t *keys;
+	bool *stale; /* something was moved into that one, and has not been looked at */
 	size_t n;
 	size_t room; /* a power of two, or 0 */
 };
@@ -70,6 +77,7 @@ void launch_moves_free(struct launch_moves *m)
 	fd_close(m->group);
 	free(m->mounts);
 	free(m->seen.keys);
+	free(m->seen.stale);
 	free(m);
 }
 
@@ -81,58 +89,84 @@ static uint64_t mix(uint64_t x)
 	return x ^ x >> 33;
 }
 
-/* 1 = it was there. */
-static int put(struct seen *s, uint64_t key)
+/* Its place, or the free one where it belongs. */
+static size_t place_of(const struct seen *s, uint64_t key)
 {
 	size_t i = mix(key) & (s->room - 1);
 
 	while (s->keys[i] != 0 && s->keys[i] != key)
 		i = (i + 1) & (s->room - 1);
-	if (s->keys[i] == key)
-		return 1;
-	s->keys[i] = key;
-	s->n++;
-	return 0;
+	return i;
 }
 
 static int grow(struct seen *s)
 {
-	struct seen larger = { .room = s->room ? 2 * s->room : 256 };
+	struct seen larger = { .n = s->n, .room = s->room ? 2 * s->room : 256 };
 
 	larger.keys = calloc(larger.room, sizeof(*larger.keys));
-	if (!larger.keys)
+	larger.stale = calloc(larger.room, sizeof(*larger.stale));
+	if (!larger.keys || !larger.stale) {
+		free(larger.keys);
+		free(larger.stale);
 		return -ENOMEM;
+	}
 	for (size_t i = 0; i < s->room; i++)
-		if (s->keys[i] != 0)
-			put(&larger, s->keys[i]);
+		if (s->keys[i] != 0) {
+			size_t to = place_of(&larger, s->keys[i]);
+
+			larger.keys[to] = s->keys[i];
+			larger.stale[to] = s->stale[i];
+		}
 	free(s->keys);
+	free(s->stale);
 	*s = larger;
 	return 0;
 }
 
-/* A mount can have several devices (btrfs), and what two mounts show is covered in each. */
-static uint64_t key_of(const struct statx *st)
+/* FNV-1a. */
+static uint64_t hash(uint64_t h, const void *data, size_t len)
 {
-	uint64_t device = (uint64_t)st->stx_dev_major << 32 | st->stx_dev_minor;
-	uint64_t key = st->stx_ino ^ mix(device ^ mix(st->stx_mnt_id));
+	for (const uint8_t *at = data; len > 0; len--)
+		h = (h ^ *at++) * 0x100000001b3ULL;
+	return h;
+}
 
+/* Of a folder in a mount, since what two mounts show is covered in each. By its handle, which a new folder with the
+ * same inode number does not have; where there are none, by that number. */
+static uint64_t key_of(int folder, const struct statx *st)
+{
+	union handle handle = { .h.handle_bytes = MAX_HANDLE_SZ };
+	uint64_t key = hash(0xcbf29ce484222325ULL, &st->stx_mnt_id, sizeof(st->stx_mnt_id));
+	int mount_id;
+
+	key = hash(key, &st->stx_dev_major, sizeof(st->stx_dev_major));
+	key = hash(key, &st->stx_dev_minor, sizeof(st->stx_dev_minor));
+	if (name_to_handle_at(folder, "", &handle.h, &mount_id, AT_EMPTY_PATH) == 0)
+		key = hash(key, handle.h.f_handle, handle.h.handle_bytes);
+	else
+		key = hash(key, &st->stx_ino, sizeof(st->stx_ino));
 	return key ? key : 1;
 }
 
 static bool is_seen(const struct seen *s, uint64_t key)
 {
-	size_t i = s->room ? mix(key) & (s->room - 1) : 0;
-
-	while (s->room && s->keys[i] != 0 && s->keys[i] != key)
-		i = (i + 1) & (s->room - 1);
-	return s->room && s->keys[i] == key;
+	return s->room > 0 && s->keys[place_of(s, key)] == key;
 }
 
+/* 1 = it was there, and all in it was looked at. */
 static int note(struct seen *s, uint64_t key)
 {
+	size_t i;
+
 	if (2 * s->n >= s->room && grow(s) < 0)
 		return -ENOMEM;
-	return put(s, key);
+	i = place_of(s, key);
+	if (s->keys[i] == key && !s->stale[i])
+		return 1;
+	s->n += s->keys[i] == 0;
+	s->keys[i] = key;
+	s->stale[i] = false;
+	return 0;
 }
 
 static ssize_t mount_of(const struct launch_moves *m, uint64_t id)
@@ -148,10 +182,7 @@ static ssize_t mount_of(const struct launch_moves *m, uint64_t id)
 /* Some file systems number folders for events and cannot find one by its number. */
 static bool finds_by_handle(int folder)
 {
-	union {
-		struct file_handle h;
-		char room[sizeof(struct file_handle) + MAX_HANDLE_SZ];
-	} handle = { .h.handle_bytes = MAX_HANDLE_SZ };
+	union handle handle = { .h.handle_bytes = MAX_HANDLE_SZ };
 	_cleanup_close_ int fd = -1;
 	int mount_id;
 
@@ -181,8 +212,10 @@ static int add_mount(struct launch_moves *m, int folder, uint64_t id)
 	    (!finds_by_handle(folder) ||
 	     fanotify_mark(m->group, FAN_MARK_ADD | FAN_MARK_FILESYSTEM, FAN_MOVED_TO | FAN_ONDIR, folder, NULL) < 0))
 		m->blind = true;
-	if (m->n_mounts == LAUNCH_MOVES_MOUNTS)
+	if (m->n_mounts == LAUNCH_MOVES_MOUNTS) {
+		m->blind = true;
 		return 0;
+	}
 	more = reallocarray(m->mounts, m->n_mounts + 1, sizeof(*more));
 	if (!more)
 		return -ENOMEM;
@@ -207,7 +240,7 @@ int launch_moves_enter(struct launch_moves *m, int folder)
 		m->last = (size_t)i;
 	else
 		r = add_mount(m, folder, st.stx_mnt_id);
-	return r < 0 ? r : note(&m->seen, key_of(&st));
+	return r < 0 ? r : note(&m->seen, key_of(folder, &st));
 }
 
 bool launch_moves_is_blind(const struct launch_moves *m)
@@ -261,20 +294,24 @@ static struct file_handle *folder_of(char *event, const struct fanotify_event_me
 	return handle;
 }
 
-static bool find_in(const struct launch_moves *m, const struct launch *l, const struct mount *mount,
+static bool find_in(struct launch_moves *m, const struct launch *l, const struct mount *mount,
 		    struct file_handle *handle, const char *name, struct launch_moved *ret)
 {
 	_cleanup_close_ int fd = open_by_handle_at(mount->fd, handle, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct statx st;
+	uint64_t key;
 
 	if (fd < 0 || strlen(name) >= sizeof(ret->name) ||
 	    statx(fd, "", AT_EMPTY_PATH, STATX_INO | STATX_MNT_ID, &st) < 0)
 		return false;
+	key = key_of(fd, &st);
+	/* It will be read when it is met. */
+	if (!is_seen(&m->seen, key))
+		return false;
 	if (path_of(l, fd, ret->folder, sizeof(ret->folder)) < 0 || !leads_to(l, ret->folder, &st)) {
-		/* Outside, or moved just now. It will be read when it is met, unless it was: the name is new to us,
-		 * then, and lies in the view whenever the folder does. */
-		if (!is_seen(&m->seen, key_of(&st)) || path_of(l, mount->fd, ret->folder, sizeof(ret->folder)) < 0)
-			return false;
+		/* Outside, or moved itself just now: it is read once more when that is told, or when it comes back. */
+		m->seen.stale[place_of(&m->seen, key)] = true;
+		return false;
 	}
 	memcpy(ret->name, name, strlen(name) + 1);
 	ret->fd = take_fd(&fd);

@@ -19,7 +19,7 @@ struct launch_moves;
 
 struct launch_moved {
 	int fd;                  /* the folder, to read; the caller closes it */
-	char folder[LIMIT_PATH]; /* its path in the view; of one that is moved itself just now, that of its mount */
+	char folder[LIMIT_PATH]; /* its path in the view */
 	char name[256];
 };
 
@@ -27,10 +27,11 @@ struct launch_moved {
 struct launch_moves *launch_moves_new(void);
 void launch_moves_free(struct launch_moves *m);
 
-/* To be called with each folder before it is read. 1 = it was noted before, in this mount, 0 = it is now; -errno. A
+/* To be called with each folder before it is read. 1 = it was noted before, in this mount, 0 = it is now, or something
+ * was moved into it that could not be told; -errno. A
  * mount not met before is watched from now on. */
 int launch_moves_enter(struct launch_moves *m, int folder);
-/* There are mounts on which moves are not told: their file system cannot. */
+/* There are mounts on which moves are not told: their file system cannot, or there are too many. */
 bool launch_moves_is_blind(const struct launch_moves *m);
 
 /* A descriptor in the mount of that number (of name_to_handle_at), or -1. The moves' own. */

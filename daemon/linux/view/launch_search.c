@@ -13,6 +13,7 @@
 #include "daemon/linux/view/launch_folder.h"
 #include "daemon/linux/view/launch_moves.h"
 #include "daemon/linux/view/launch_protect.h"
+#include "daemon/linux/view/launch_search_bound.h"
 #include "daemon/linux/view/launch_source.h"
 #include "daemon/linux/launch/launch_sys.h"
 #include "daemon/linux/view/launch_target.h"
@@ -133,10 +134,11 @@ static int protect(struct search *s, const char *path, int how, enum path_access
 	struct launch *l = s->l;
 	const struct launch_target *t = how < 0 ? NULL : launch_target_at(l, path);
 
-	/* By the plan, already. */
-	if (how < 0 || (t && (t->mount->type == PLAN_COVER || t->mount->type == PLAN_LOCK)))
+	if (how < 0)
 		return 0;
-	if (s->again && is_mount_root(s, path))
+	/* By the plan, or met before; unless the host has put something else in its place since. */
+	if ((s->again || (t && (t->mount->type == PLAN_COVER || t->mount->type == PLAN_LOCK))) &&
+	    is_mount_root(s, path))
 		return 0;
 	if (s->n_made++ >= LIMIT_COVERS) {
 		pass_over(s, around);
@@ -205,32 +207,19 @@ static int look_at_entry(struct search *s, const struct launch_folder *f, unsign
 	return add_folder(s, s->at, s->path, v.access == PATH_ABSENT ? f->access : v.access, type == DT_LNK);
 }
 
-/* Where opens are not refused later, all must be seen now. Without nesting they may be yet: launch_search_check(). */
-static bool must_see_all(const struct launch *l)
+static int skip(struct search *s, const struct launch_folder *f, int err, struct error *e)
 {
-	return !l->late_guard && !(l->plan.flags & PLAN_DEGRADED) && l->plan.flags & PLAN_NESTING;
-}
-
-static int not_searched(const struct launch *l, struct error *e)
-{
-	/* The path last: it may be cut. */
-	return launch_step_fail(e, l->unsearched_err, "Remove that folder, or deny it, or allow less.",
-				"What the rules protect cannot be looked for (%s) in %s.", strerror(l->unsearched_err),
-				l->unsearched);
-}
-
-static int skip(struct search *s, const char *folder, int err, struct error *e)
-{
+	const char *folder = f->path;
 	struct launch *l = s->l;
 
-	l->n_not_searched++;
+	pass_over(s, f->access);
 	if (!l->unsearched) {
 		l->unsearched = strdup(folder);
 		l->unsearched_err = err;
 	}
 	if (!l->unsearched)
 		return -ENOMEM;
-	return must_see_all(l) ? not_searched(l, e) : 0;
+	return launch_search_bound_skipped(l, e);
 }
 
 /* Makes s->path the entry's; false = it is too long for a path. */
@@ -255,7 +244,7 @@ static int look_at(struct search *s, const struct launch_folder *f, const char *
 	}
 	/* Longer than what any call takes; reached by relative names only. */
 	if (!append_name(s, name))
-		return skip(s, f->path, ENAMETOOLONG, e);
+		return skip(s, f, ENAMETOOLONG, e);
 	if (s->is_store && strcmp(name, "info") != 0)
 		return 0;
 	return look_at_entry(s, f, type, e);
@@ -302,7 +291,7 @@ static int read_folder(struct search *s, struct launch_folder *f, struct error *
 	int r = 0;
 
 	if (fd < 0)
-		return fd == -ENOENT ? 0 : skip(s, f->path, -fd, e);
+		return fd == -ENOENT ? 0 : skip(s, f, -fd, e);
 	enter(s, f, fd);
 	while (r == 0 && !s->full && (n = syscall(SYS_getdents64, fd, s->buffer, sizeof(s->buffer))) > 0)
 		for (long at = 0; at < n && r == 0 && !s->full;) {
@@ -425,25 +414,43 @@ static int look_at_moved(struct search *s, const struct launch_moved *moved, str
 	return r;
 }
 
+/* What is moved all the time, or more than may be looked at, may not have been met. */
+static void give_up(struct search *s)
+{
+	if (s->full)
+		pass_over(s, PATH_WRITABLE);
+	else if (s->gone || s->is_news)
+		launch_search_bound_moving(s->l);
+}
+
 /* Until in all that was moved up to a moment there is nothing that was not met. */
 static int follow_moves(struct search *s, struct error *e)
 {
 	struct timespec began, now;
 	struct launch_moved *moved = malloc(sizeof(*moved));
 	int r = moved ? 0 : -ENOMEM;
+	bool more = true;
 
 	clock_gettime(CLOCK_MONOTONIC, &began);
+	now = began;
 	s->again = true;
-	do {
-		s->gone = s->is_news = false;
-		while (r == 0 && !s->full && launch_moves_next(s->moves, s->l, moved) > 0) {
+	s->gone = s->is_news = false;
+	while (r == 0 && !s->full && (more || s->gone || s->is_news) && now.tv_sec - began.tv_sec <= MOVES_SECONDS) {
+		/* A round is over. */
+		if (!more)
+			s->gone = s->is_news = false;
+		more = launch_moves_next(s->moves, s->l, moved) > 0;
+		if (more) {
 			r = look_at_moved(s, moved, e);
 			fd_close(moved->fd);
 			if (r == 0)
 				r = read_folders(s, e);
 		}
 		clock_gettime(CLOCK_MONOTONIC, &now);
-	} while (r == 0 && !s->full && (s->gone || s->is_news) && now.tv_sec - began.tv_sec <= MOVES_SECONDS);
+	}
+	if (r == 0 && now.tv_sec - began.tv_sec > MOVES_SECONDS)
+		s->gone = true;
+	give_up(s);
 	free(moved);
 	return r;
 }
@@ -462,14 +469,6 @@ static int search_all(struct search *s, struct error *e)
 	return follow_moves(s, e);
 }
 
-static int too_many(struct error *e)
-{
-	return launch_step_fail(
-		e, E2BIG, "Remove files, deny whole folders instead of single files, or allow less.",
-		"More than %d files, or %d that the rules protect, are granted: they cannot all be found.",
-		LIMIT_SEARCH, LIMIT_COVERS);
-}
-
 int launch_search(struct launch *l, struct error *e)
 {
 	_cleanup_free_ struct search *s = malloc(sizeof(*s));
@@ -480,21 +479,10 @@ int launch_search(struct launch *l, struct error *e)
 	if (!l->rules)
 		return 0;
 	*s = (struct search){ .l = l, .at = -1, .moves = launch_moves_new() };
-	s->limit = l->late_guard && l->lock_guard ? LIMIT_SEARCH_GUARDED : LIMIT_SEARCH;
+	s->limit = l->search_guard ? LIMIT_SEARCH_GUARDED : LIMIT_SEARCH;
 	launch_folder_queue_init(&s->writable);
 	launch_folder_queue_init(&s->others);
 	r = search_all(s, e);
 	launch_moves_free(s->moves);
-	if (r < 0 || l->plan.flags & PLAN_DEGRADED)
-		return r;
-	if (l->n_not_kept > 0 && !(l->late_guard && l->lock_guard))
-		return too_many(e);
-	return l->n_not_searched > 0 && must_see_all(l) ? too_many(e) : 0;
-}
-
-int launch_search_check(struct launch *l, struct error *e)
-{
-	if (l->n_not_searched == 0 || l->late_guard || l->plan.flags & PLAN_DEGRADED)
-		return 0;
-	return l->unsearched ? not_searched(l, e) : too_many(e);
+	return r < 0 ? r : launch_search_bound_found(l, e);
 }

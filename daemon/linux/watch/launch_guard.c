@@ -120,6 +120,15 @@ static int find_addresses(struct launch_guard *g)
 	return r;
 }
 
+/* What the kernel's guard leaves to mounts: git's files where there are some at the start. */
+static bool keeps_existing(const struct launch *l)
+{
+	for (uint32_t i = 0; i < l->plan.n_rules; i++)
+		if (l->plan.rules[i].effect == PATH_DENY_WRITE && l->plan.rules[i].flags & PATH_RULE_EXISTING)
+			return true;
+	return false;
+}
+
 static int compile(struct launch *l, struct launch_guard *g)
 {
 	struct late_compile c = {
@@ -208,6 +217,7 @@ static int make(struct launch *l)
 		l->guard = g;
 		l->late_guard = g->secrets;
 		l->lock_guard = g->locks;
+		l->search_guard = g->secrets && g->locks && !keeps_existing(l);
 		return 0;
 	}
 	give_up(g);

@@ -36,7 +36,7 @@ struct proxy_tls_service {
 		    struct proxy_tls_pump **ret);
 	struct proxy_tls_fault (*fault)(const struct proxy_tls_pump *p);
 	/* user was closed, or is not watched any more. What it has sent is still brought to the proxy, and then the
-	 * pump frees itself; so it does after 30 s without a byte. */
+	 * pump frees itself; so it does after 30 s in which none was sent. */
 	void (*leave)(struct proxy_tls_pump *p);
 	/* Has the proxy's kernel all that users have sent? */
 	bool (*is_delivered)(const struct proxy_tls *t);

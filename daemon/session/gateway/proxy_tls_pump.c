@@ -39,7 +39,8 @@ struct proxy_tls_pump {
 	struct watch outer;       /* to the proxy; -1: it is over */
 	SSL *ssl;
 	struct flow up, down;
-	bool open; /* the certificate is verified, and bytes may go */
+	uint64_t sent; /* bytes to the proxy */
+	bool open;     /* the certificate is verified, and bytes may go */
 	struct proxy_tls_fault fault;
 };
 
@@ -146,8 +147,10 @@ static size_t write_out(struct proxy_tls_pump *p, const char *data, size_t len)
 
 	ERR_clear_error();
 	r = SSL_write(p->ssl, data, (int)len);
-	if (r > 0)
+	if (r > 0) {
+		p->sent += (uint64_t)r;
 		return (size_t)r;
+	}
 	if (!wait_for(p, r))
 		fail(p);
 	return 0;
@@ -294,6 +297,7 @@ static void on_silence(struct deadline *d)
 
 static void step(struct proxy_tls_pump *p)
 {
+	const uint64_t sent = p->sent;
 	bool again;
 
 	if (!p->ssl || (!p->open && !shake_hands(p)))
@@ -307,7 +311,8 @@ static void step(struct proxy_tls_pump *p)
 		bury(p);
 		return;
 	}
-	if (!p->user)
+	/* What comes meanwhile is for nobody: it keeps nothing. */
+	if (!p->user && p->sent != sent)
 		deadline_set(p->deadlines, &p->deadline, DEADLINE_DIAL, on_silence);
 	if (again)
 		poller_again(p->poller, &p->outer);
