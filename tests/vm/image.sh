@@ -7,7 +7,7 @@ shift 2
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd -P)
 tree=$out/tree
 rm -rf "$out/kernel" "$tree"
-mkdir -p "$out/kernel" "$tree"/{bin,sbin,usr/bin,usr/sbin,usr/lib,lib,lib64,etc/isod,proc,sys,dev,run,tmp,var/lib/isod,home,root,new,opt/isod}
+mkdir -p "$out/kernel" "$tree"/{bin,sbin,usr/bin,usr/sbin,usr/lib,lib,lib64,etc/isod,proc,sys,dev,run,tmp,var/lib/isod,home,root,new,srv,opt/isod}
 
 for deb; do dpkg-deb -x "$deb" "$out/kernel"; done
 [ -d "$out/kernel/lib/modules" ] || { mkdir -p "$out/kernel/lib" && mv "$out/kernel/usr/lib/modules" "$out/kernel/lib/"; }
@@ -15,7 +15,7 @@ version=$(ls "$out/kernel/lib/modules")
 cp "$out"/kernel/boot/vmlinuz-* "$out/vmlinuz" 2>/dev/null || cp "$out/kernel/lib/modules/$version/vmlinuz" "$out/vmlinuz"
 depmod -b "$out/kernel" "$version"
 : >"$tree/modules"
-for m in virtio_pci virtio_rng overlay loop ext4 vfat nls_cp437 nls_ascii nls_utf8 nls_iso8859_1 nf_tables nft_redir nft_reject_inet nft_ct nft_log nft_limit nft_chain_nat nfnetlink_log; do
+for m in virtio_pci virtio_rng overlay loop ext4 sunrpc nfs nfsv4 nfsd vfat nls_cp437 nls_ascii nls_utf8 nls_iso8859_1 nf_tables nft_redir nft_reject_inet nft_ct nft_log nft_limit nft_chain_nat nfnetlink_log; do
 	modprobe -d "$out/kernel" -S "$version" --show-depends "$m" 2>/dev/null | awk '$1 == "insmod" { print $2 }'
 done | awk '!seen[$0]++' | while read -r file; do
 	plain=${file%.xz}
@@ -54,8 +54,10 @@ done
 truncate -s 16M "$tree/opt/isod/casefold" "$tree/opt/isod/fat"
 mkfs.ext4 -q -O casefold "$tree/opt/isod/casefold"
 mkfs.vfat "$tree/opt/isod/fat" >/dev/null
+truncate -s 64M "$tree/opt/isod/exported"
+mkfs.ext4 -q "$tree/opt/isod/exported"
 install -m 755 "$top/tests/vm/init" "$tree/init"
-install -m 755 "$top/tests/vm/cases.sh" "$tree/opt/isod/cases.sh"
+for s in cases machine nfs; do install -m 755 "$top/tests/vm/$s.sh" "$tree/opt/isod/$s.sh"; done
 printf 'root:x:0:0::/root:/bin/bash\nisod:x:101:101::/:/bin/false\nisod-net:x:102:102::/:/bin/false\ndev:x:1000:1000::/home/dev:/bin/bash\n' >"$tree/etc/passwd"
 printf 'root:x:0:\nisod:x:101:\nisod-net:x:102:\ndev:x:1000:\n' >"$tree/etc/group"
 printf 'passwd: files\ngroup: files\nhosts: files\n' >"$tree/etc/nsswitch.conf"

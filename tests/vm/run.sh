@@ -4,6 +4,7 @@
 #
 #   tests/vm/run.sh BUILD [KERNEL.deb...]
 #
+# VM_CASES=nfs: instead, a home on NFS with root squash.
 # Without a package the distribution's cloud kernel is fetched by apt. Needs qemu-system-x86, busybox-static, cpio, kmod,
 # e2fsprogs, dosfstools.
 set -euo pipefail
@@ -26,6 +27,6 @@ log=$out/console.log
 timeout "${VM_SECONDS:-1200}" qemu-system-x86_64 -M q35 -accel tcg,thread=multi -cpu max -smp 2 -m 2048 -nodefaults \
 	-no-user-config -no-reboot -display none -serial "file:$log" -kernel "$out/vmlinuz" -initrd "$out/initrd" \
 	-device virtio-rng-pci \
-	-append "console=ttyS0 quiet panic=-1 mitigations=off random.trust_cpu=on rdinit=/init ${VM_APPEND:-}" </dev/null || true
+	-append "console=ttyS0 quiet panic=-1 mitigations=off random.trust_cpu=on rdinit=/init isod.cases=${VM_CASES:-cases} ${VM_APPEND:-}" </dev/null || true
 grep -aE '^(case|vm):' "$log" | tr -d '\r' || true
 grep -aqx $'vm: all as wanted\r\?' "$log" || { tail -n 40 "$log" >&2; exit 1; }
