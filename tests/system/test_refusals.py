@@ -2,10 +2,12 @@
 import json
 import os
 import pwd
+import shutil
+import subprocess
 
 import pytest
 
-from conftest import USERS, write
+from conftest import BUILD, USERS, write
 
 WHY = "Use the company's snippets."
 POLICY = {'sandbox': {'network': {'allowedDomains': ['ok.example', '*.sub.example', 'two.example:8443', 'evil.example'],
@@ -118,3 +120,23 @@ def test_what_tools_show(isod, web, tool, project):
     assert text in r.text, r
     assert web.requests() == before
     assert any(e['name'] in ('evil.example', 'ok.example') and e['reason'] in ('not-listed', 'port') for e in refusals(isod)), refusals(isod)
+
+
+def test_the_gateway_of_a_user_names_programs(isod, root_dir):
+    """isoctl gateway, started by an ordinary user, says which program of that user was refused."""
+    program = shutil.copy(os.path.join(BUILD, 'isod-gateway'), root_dir)
+    user = pwd.getpwnam(USERS[0])
+    ids = {'user': user.pw_uid, 'group': user.pw_gid, 'extra_groups': []}
+    with subprocess.Popen([program, '0', 'allow=ok.example'], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                          stderr=subprocess.PIPE, **ids) as gateway:
+        try:
+            port = json.loads(gateway.stderr.readline())['port']
+            # A refusal waits 200 ms at most for the name, which a busy machine may need for itself.
+            for _ in range(20):
+                r = subprocess.run(['curl', '-sS', '-x', f'http://127.0.0.1:{port}', 'http://evil.example/'], capture_output=True,
+                                   check=True, **ids)
+                if b'Asked for by' in r.stdout:
+                    break
+            assert b'Asked for by /usr/bin/curl (pid ' in r.stdout, r
+        finally:
+            gateway.terminate()

@@ -112,7 +112,11 @@ class Gateway(IsoctlCase):
             while s.recv(65536):
                 pass
             event = self.line()
-        self.assertEqual((event["program"], event["pid"]), (os.readlink("/proc/self/exe"), os.getpid()))
+        # Root's gateway goes on as isod-net, which may not look at the processes of others.
+        if os.geteuid() == 0:
+            self.assertNotIn("program", event)
+        else:
+            self.assertEqual((event["program"], event["pid"]), (os.readlink("/proc/self/exe"), os.getpid()))
         # A refusal waits for that 200 ms at most, which a busy machine may need for itself.
         for _ in range(20):
             code, out, _ = self.curl("http://evil.example/")
@@ -123,7 +127,8 @@ class Gateway(IsoctlCase):
             self.assertEqual(event["reason"], "not-listed")
             if "Asked for by" in out:
                 break
-        self.assertIn(f"Asked for by {event['program']} (pid {event['pid']})\n", out)
+        if os.geteuid() != 0:
+            self.assertIn(f"Asked for by {event['program']} (pid {event['pid']})\n", out)
         code, out, err = self.curl("https://evil.example/")
         self.assertEqual((code, out), (56, ""))
         self.assertIn("403", err)
