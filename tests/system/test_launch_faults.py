@@ -9,6 +9,7 @@ import shlex
 import shutil
 import socket
 import subprocess
+import tempfile
 
 import pytest
 
@@ -125,9 +126,9 @@ def lent_socket(project):
     return ['--policy', policy]
 
 
-def deep_folders(project):
+def make_deep_folders(top):
     """A path that no call takes."""
-    entry, here = pwd.getpwnam(USERS[0]), os.open(project, os.O_PATH)
+    entry, here = pwd.getpwnam(USERS[0]), os.open(top, os.O_PATH)
     for _ in range(20):
         os.mkdir('d' * 250, dir_fd=here)
         os.chown('d' * 250, entry.pw_uid, entry.pw_gid, dir_fd=here)
@@ -135,7 +136,15 @@ def deep_folders(project):
         os.close(here)
         here = below
     os.close(here)
-    return []
+
+
+def deep_folders(project):
+    """Outside of the project, not to be written to: what opens are refused in may be left out by the search."""
+    user = pwd.getpwnam(USERS[0])
+    deep.append(tempfile.mkdtemp(prefix='deep-', dir=user.pw_dir))
+    os.chown(deep[-1], user.pw_uid, user.pw_gid)
+    make_deep_folders(deep[-1])
+    return ['--allow-read', deep[-1]]
 
 
 def lent_agent(project):
@@ -155,7 +164,7 @@ def lent_agent(project):
     return ['--policy', policy]
 
 
-agents = []
+agents, deep = [], []
 PREPARE = {'rules': many_rules, 'lent ports': lent_port, 'unix sockets': lent_socket, 'ssh-agent': lent_agent, 'bound of the search': deep_folders}
 # steps whose fault has a message of its own, and what must be in it
 MESSAGES = {
@@ -185,6 +194,8 @@ def faulty(root_dir, users):
     d.start()
     yield d
     d.stop()
+    for folder in deep:
+        shutil.rmtree(folder)
 
 
 def set_rules(isod, rules, claim=False):
@@ -340,3 +351,12 @@ def test_isod_started_by_a_careless_parent(root_dir, users):
         assert '<3>' not in d.log(), d.log()
     finally:
         d.stop()
+
+
+def test_deep_folders_that_can_be_written_to(faulty, project):
+    """A repository that a session moves below them must not lose its locks in the next one: nothing starts."""
+    set_rules(faulty, [])
+    make_deep_folders(project)
+    r = faulty.sh('echo up', cwd=project)
+    assert r.rc == 125 and r.out == b'', r
+    assert 'protected files: What the rules protect cannot be looked for (File name too long) in ' in r.errors, r
