@@ -34,7 +34,7 @@ def ticks(pid):
 
 
 def is_quiet(pid):
-    """Does not run by itself: of 100 looks one after the other, 20 in a row must find no tick more."""
+    """Does not run by itself: of 100 looks one after the other, 20 in a row must find no tick more. Time is the subject."""
     last, calm = ticks(pid), 0
     for _ in range(100):
         time.sleep(0.02)

@@ -443,11 +443,7 @@ static void what_is_secret_is_known_by_its_handle(void **state)
 	char path[128];
 	uint64_t key;
 
-	if (group < 0) {
-		fd_close(report.link_fd);
-		fd_close(peer);
-		skip();
-	}
+	assert_true(group >= 0);
 	watched_rules[0].effect = PATH_DENY_READ;
 	w = watch(group);
 	strcpy(folder, "/var/tmp/isod-test-watch-XXXXXX");
