@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "base/fd_pass.h"
 #include "daemon/session/owner.h"
+#include "daemon/wire/plan.h"
 
 static uv_loop_t loop;
 static struct link *link_under_test;
@@ -351,6 +352,42 @@ static void test_descriptors_are_not_leaked(void **state)
 	assert_int_equal(count_fds(), before);
 }
 
+/* What there is to serve is settled before the program runs: whoever takes pid 1 over gets no way out by a new port. */
+static void test_nothing_is_handed_over_later(void **state)
+{
+	static const struct {
+		uint32_t type;
+		size_t n;
+	} early[] = { { LINK_LISTENERS, LISTENER_COUNT },
+		      { LINK_PTY, 1 },
+		      { LINK_PORT, 1 },
+		      { LINK_SSH, 1 },
+		      { LINK_GPG, 1 },
+		      { LINK_UNIX, 1 },
+		      { LINK_CONNECTOR, 1 } };
+	const struct link_message started = { .type = LINK_STARTED };
+
+	for (size_t i = 0; i < ARRAY_SIZE(early); i++) {
+		struct link_message m = {
+			.type = early[i].type, .kind = PLAN_PORT_OUT, .family = AF_INET, .port = 1, .to_port = 1
+		};
+		int fds[LISTENER_COUNT], before;
+
+		setup(state);
+		before = count_fds();
+		for (size_t n = 0; n < early[i].n; n++)
+			fds[n] = peer;
+		send_message(&started, sizeof(started));
+		assert_int_equal(ended, 1);
+		assert_int_equal(fd_pass_send(peer, &m, sizeof(m), fds, early[i].n), sizeof(m));
+		uv_run(&loop, UV_RUN_NOWAIT);
+		assert_int_equal(ended, -EPROTO);
+		assert_int_equal(listeners, 0);
+		assert_int_equal(count_fds(), before);
+		teardown(state);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -362,6 +399,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_question_that_cannot_be_sent, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_peer_that_does_not_read, setup, teardown),
 		cmocka_unit_test(test_malformed),
+		cmocka_unit_test(test_nothing_is_handed_over_later),
 		cmocka_unit_test_setup_teardown(test_descriptors_are_not_leaked, setup, teardown),
 	};
 
