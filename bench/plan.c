@@ -9,7 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/limits.h"
-#include "daemon/control/plan_build.h"
+#include "daemon/control/plan/plan_build.h"
 
 #define ROUNDS 21
 

@@ -174,7 +174,7 @@ const struct path_rule protect_rules[] = {
 	{ SECRET, PROTECT_CLOUD, "~/.config/.wrangler" },
 	{ SECRET FILE_ONLY, PROTECT_CLOUD, "~/.pulumi/credentials.json" },
 	/* Of repositories that are there: init, clone, submodule and worktree make new ones. isoctl names those of the
-	 * project's own repository (client/run_git.c), so that there nothing can be made that is absent. */
+	 * project's own repository (client/run/run_git.c), so that there nothing can be made that is absent. */
 	{ RUNS EXISTING, PROTECT_GIT_HOOKS, "/**/.git/hooks" },
 	{ RUNS EXISTING, PROTECT_GIT_HOOKS, "/**/.git/modules/**/hooks" },
 	/* git's own examples, which init and clone write and nobody runs. */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "daemon/control/view_paths.h"
+#include "daemon/control/plan/view_paths.h"
 
 /* Entries of large directories reach some kilobytes; one beyond this is broken. */
 #define PASSWD_MAX (256 << 10)

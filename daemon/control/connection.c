@@ -11,7 +11,7 @@
 #include "daemon/control/connection_out.h"
 #include "daemon/control/control.h"
 #include "daemon/control/dispatch.h"
-#include "daemon/control/log_reader.h"
+#include "daemon/control/audit/log_reader.h"
 #include "daemon/control/session.h"
 #include "proto/varlink.h"
 

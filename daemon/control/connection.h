@@ -9,7 +9,7 @@
 #include "base/buffer.h"
 #include "base/error.h"
 #include "base/limits.h"
-#include "daemon/control/layer_call.h"
+#include "daemon/control/method/layer_call.h"
 
 struct control;
 struct json_writer;

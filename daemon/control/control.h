@@ -4,11 +4,11 @@
 #include <uv.h>
 
 #include "base/error.h"
-#include "daemon/control/audit.h"
+#include "daemon/control/audit/audit.h"
 #include "daemon/control/connection.h"
 #include "daemon/control/monitor.h"
 #include "daemon/control/registry.h"
-#include "daemon/control/view_probe.h"
+#include "daemon/control/plan/view_probe.h"
 
 struct control {
 	uv_loop_t *loop;

@@ -6,10 +6,10 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
-#include "daemon/control/audit_event.h"
+#include "daemon/control/audit/audit_event.h"
 #include "daemon/control/control.h"
 #include "daemon/control/session.h"
-#include "daemon/control/timestamp.h"
+#include "daemon/control/audit/timestamp.h"
 #include "daemon/wire/session_wire.h"
 #include "json/write.h"
 

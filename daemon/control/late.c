@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "daemon/control/audit_event.h"
+#include "daemon/control/audit/audit_event.h"
 #include "daemon/control/control.h"
 #include "daemon/control/session.h"
 #include "daemon/wire/plan.h"

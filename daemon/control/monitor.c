@@ -8,10 +8,10 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/log.h"
-#include "daemon/control/audit_event.h"
+#include "daemon/control/audit/audit_event.h"
 #include "daemon/control/control.h"
 #include "daemon/control/late.h"
-#include "daemon/control/layer_call.h"
+#include "daemon/control/method/layer_call.h"
 #include "daemon/control/session.h"
 
 /* A kill and a farewell for everything that can exist at once. */

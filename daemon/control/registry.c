@@ -5,7 +5,7 @@
 
 #include "base/limits.h"
 #include "daemon/control/control.h"
-#include "daemon/control/history.h"
+#include "daemon/control/audit/history.h"
 #include "daemon/control/session.h"
 
 void registry_init(struct registry *r, struct control *control)

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/exit_kind.h"
 #include "base/limits.h"
-#include "daemon/control/audit.h"
+#include "daemon/control/audit/audit.h"
 #include "daemon/control/grants.h"
 #include "daemon/control/late.h"
 #include "daemon/control/reload.h"

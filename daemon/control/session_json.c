@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "daemon/control/session.h"
-#include "daemon/control/timestamp.h"
+#include "daemon/control/audit/timestamp.h"
 #include "json/write.h"
 
 static void write_end(const struct session *s, struct json_writer *w)

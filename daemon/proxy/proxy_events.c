@@ -6,10 +6,10 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "daemon/control/audit_line.h"
-#include "daemon/control/timestamp.h"
+#include "daemon/control/audit/audit_line.h"
+#include "daemon/control/audit/timestamp.h"
 #include "daemon/session/events.h"
-#include "daemon/session/names.h"
+#include "daemon/session/dns/names.h"
 #include "json/write.h"
 #include "policy/policy_digest.h"
 

@@ -3,7 +3,7 @@
 /* All that serves the session's network, under one set of rules. */
 #include <uv.h>
 
-#include "daemon/session/dns.h"
+#include "daemon/session/dns/dns.h"
 #include "daemon/session/gateway.h"
 #include "daemon/session/nflog.h"
 #include "daemon/session/ports.h"

@@ -10,7 +10,7 @@
 #include "daemon/session/control.h"
 #include "daemon/session/early.h"
 #include "daemon/session/link.h"
-#include "daemon/session/names.h"
+#include "daemon/session/dns/names.h"
 #include "daemon/session/network.h"
 #include "daemon/session/pty.h"
 

@@ -3,8 +3,8 @@
 /* One session from the first listener to the last byte. Logs. */
 #include <stdbool.h>
 
-#include "daemon/session/gpg_agent.h"
-#include "daemon/session/ssh.h"
+#include "daemon/session/agent/gpg_agent.h"
+#include "daemon/session/agent/ssh.h"
 #include "policy/egress_proxy.h"
 
 struct proxy_tls;

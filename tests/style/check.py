@@ -43,7 +43,7 @@ ONLY_IN = {
     'yajl/yajl_parse.h': {'json/read.c'},
     'yajl/yajl_gen.h': {'json/write.c'},
     'idn2.h': {'policy/hostname_idn.c'},
-    'libpsl.h': {'client/registrable.c'},
+    'libpsl.h': {'client/policy/registrable.c'},
     'openssl/ssl.h': {'daemon/session/gateway/proxy_tls_client.h'},
 }
 # Programs and the libraries they must not need.

@@ -8,7 +8,7 @@
 #include "daemon/session/gateway/connection.h"
 #include "daemon/session/gateway/judge.h"
 #include "daemon/session/gateway/refusal.h"
-#include "daemon/session/names.h"
+#include "daemon/session/dns/names.h"
 
 /* linux/netfilter_ipv4.h and its IPv6 twin, which cannot be included beside netinet/in.h. */
 enum { ORIGINAL_DST = 80 };

@@ -1,7 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/session/dns_message.h"
+#include "daemon/session/dns/dns_message.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -18,11 +18,11 @@
 
 #include "base/cleanup.h"
 #include "base/fd.h"
-#include "client/layer.h"
-#include "client/layer_apply.h"
-#include "client/layer_change.h"
-#include "client/layer_path.h"
-#include "client/layer_select.h"
+#include "client/layer/layer.h"
+#include "client/layer/layer_apply.h"
+#include "client/layer/layer_change.h"
+#include "client/layer/layer_path.h"
+#include "client/layer/layer_select.h"
 #include "view/protect.h"
 
 static char dir[] = "/var/tmp/isod-change-XXXXXX";

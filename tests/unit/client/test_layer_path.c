@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
-#include "client/layer_path.h"
+#include "client/layer/layer_path.h"
 
 static void typed(const char *text, const char *cwd, const char *project, const char *expected)
 {

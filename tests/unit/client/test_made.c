@@ -1,5 +1,5 @@
 /* What isoctl says at the end of a run. */
-#include "client/made.h"
+#include "client/run/made.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -10,7 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/limits.h"
-#include "client/policy_edit.h"
+#include "client/policy/policy_edit.h"
 
 static const char *const two[] = { "a.example:443", "b.example:22" };
 

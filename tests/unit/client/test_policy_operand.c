@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
-#include "client/policy_operand.h"
+#include "client/policy/policy_operand.h"
 
 static void paths(void **state)
 {

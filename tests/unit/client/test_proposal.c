@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "client/proposal.h"
-#include "client/registrable.h"
+#include "client/policy/proposal.h"
+#include "client/policy/registrable.h"
 
 /* "com", "co.uk" and "pages.example" are suffixes, whatever list the machine has. */
 static const char *owner(const char *name)

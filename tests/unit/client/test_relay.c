@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "client/relay.h"
+#include "client/run/relay.h"
 
 static void turn(struct relay *r)
 {

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "client/run_directory.h"
+#include "client/run/run_directory.h"
 
 static char base[PATH_MAX];
 

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "client/run_environment.h"
+#include "client/run/run_environment.h"
 
 static const char *value(const struct run_environment *r, const char *name)
 {

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
-#include "client/run_gpg.h"
+#include "client/run/run_gpg.h"
 
 static void places(void **state)
 {

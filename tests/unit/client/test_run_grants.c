@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
-#include "client/run_grants.h"
+#include "client/run/run_grants.h"
 
 static char home[] = "/tmp/isod-grants-XXXXXX";
 

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "client/run_policy.h"
+#include "client/run/run_policy.h"
 #include "policy/policy.h"
 
 static void check(const struct run_options *o, const char *expected)

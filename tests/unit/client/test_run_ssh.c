@@ -10,7 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/fd.h"
-#include "client/run_ssh.h"
+#include "client/run/run_ssh.h"
 
 #define A "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIB6vsfn2bkvuRUzmd4r6rNoXGWHxUIoNu5Fl2sXNlqG3"
 #define B "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIA1uNuGO8TurxPXhFGCEZ9sD4bkjFYnVsPNSFLZCX8DF"

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "client/terminal_modes.h"
+#include "client/run/terminal_modes.h"
 
 /* The reset after text, which is fed whole and then again byte by byte. */
 static void check(const char *text, const char *expected)

@@ -13,8 +13,8 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
-#include "client/run_git_rules.h"
-#include "client/trust.h"
+#include "client/run/run_git_rules.h"
+#include "client/policy/trust.h"
 
 static char root[64], file[PATH_MAX];
 static const struct git_identity one = { 1, UINT64_MAX, -5 }, two = { 1, 2, 0 };

@@ -2,7 +2,7 @@
 #define TEST_CONTROL_PLAN_CASE_H
 /* A request in a few words, and a plan as text. */
 #include "base/buffer.h"
-#include "daemon/control/plan_build.h"
+#include "daemon/control/plan/plan_build.h"
 
 struct plan_case {
 	const char *name; /* of the golden file; NULL ends a table */

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
-#include "daemon/control/audit_event.h"
+#include "daemon/control/audit/audit_event.h"
 #include "daemon/control/session.h"
 #include "server.h"
 

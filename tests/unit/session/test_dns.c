@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "daemon/session/dns_message.h"
+#include "daemon/session/dns/dns_message.h"
 
 static struct egress_rule rule_list[] = {
 	{ .kind = EGRESS_RULE_HOST, .name = "api.example.org" },

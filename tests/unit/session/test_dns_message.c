@@ -1,4 +1,4 @@
-#include "daemon/session/dns_message.h"
+#include "daemon/session/dns/dns_message.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

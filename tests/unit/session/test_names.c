@@ -1,4 +1,4 @@
-#include "daemon/session/names.h"
+#include "daemon/session/dns/names.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -25,7 +25,7 @@
 #include "daemon/session/events.h"
 #include "daemon/session/gateway.h"
 #include "daemon/session/gateway/gateway_state.h"
-#include "daemon/session/names.h"
+#include "daemon/session/dns/names.h"
 #include "daemon/session/owner.h"
 #include "policy/address.h"
 

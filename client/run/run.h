@@ -1,0 +1,32 @@
+#ifndef ISOD_CLIENT_RUN_H
+#define ISOD_CLIENT_RUN_H
+/* A run in progress, as its two ways (pipes, terminal) share it. */
+#include <stdbool.h>
+
+#include "client/call.h"
+#include "client/run/made.h"
+#include "client/run/run_environment.h"
+
+struct run {
+	const struct client *client;
+	const struct run_environment *environment; /* for the banner */
+	bool quiet;
+	int agents[2]; /* come last of the descriptors */
+	size_t n_agents;
+	struct call call; /* Run; finished, not sent yet */
+	char session[ISOD_ID_LEN + 1];
+	char *project; /* of the session, in the tree form of json/bytes.h */
+	struct made made;
+};
+
+/* The first reply: remembers the session and shows the banner. 0, or -errno with *e filled. */
+int run_started(struct run *run, struct error *e);
+
+/* Says at the end what the run has made that runs on the host later, and frees what run_started() kept. */
+void run_finished(struct run *run);
+
+/* Both send the call and return the exit code of isoctl; failures are reported by them. */
+int run_pipes(struct run *run);
+int run_terminal(struct run *run);
+
+#endif
