@@ -101,6 +101,7 @@ static int read_layers(const struct policy_input *layers, size_t n_layers, struc
 					 "The policy layers are not in their order.");
 		last = layer->layer;
 		b.layer = layer->layer;
+		b.trusted = layer->trusted;
 		b.path = json_arena_copy(arena, path, strlen(path));
 		if (!b.path)
 			return policy_no_memory(&b);

@@ -142,6 +142,7 @@ struct policy_input {
 	const char *path;
 	const char *text;
 	size_t len;
+	bool trusted; /* a file of --policy whose very bytes the user has confirmed: it may lend (policy_lend.c) */
 };
 
 /*

@@ -10,6 +10,7 @@ struct policy_builder {
 	struct policy *policy;
 	struct json_arena **arena;
 	enum policy_layer_kind layer;
+	bool trusted;     /* as of struct policy_input */
 	const char *path; /* arena; "" for built-in and command line */
 	struct error *error;
 };

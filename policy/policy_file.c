@@ -78,6 +78,8 @@ static int read_member(const struct policy_builder *b, const char *parent, const
 		 json_printable(member->name).text);
 	if (!key)
 		return unknown_key(b, parent, member, &place);
+	if (key->read && policy_lend_check(b, key, &member->value, &place) < 0)
+		return -EINVAL;
 	if (key->read)
 		return key->read(b, key, &member->value, &place);
 	if (member->value.type != JSON_OBJECT)

@@ -9,11 +9,26 @@ struct policy_key;
 typedef int policy_read_fn(const struct policy_builder *b, const struct policy_key *key, const struct json_value *value,
 			   const struct policy_place *place);
 
+/* By which values a key lends something of the host's or the user's (policy_lend.c). */
+enum policy_lending {
+	POLICY_LENDS_NOTHING,
+	POLICY_LENDS_ENTRIES, /* an array that is not empty */
+	POLICY_LENDS_MEMBERS, /* an object that is not empty */
+	POLICY_LENDS_BY_TRUE,
+	POLICY_LENDS_BY_FALSE,
+};
+
 struct policy_key {
 	const char *path;     /* "sandbox.network.allowedDomains" */
 	policy_read_fn *read; /* NULL: an object of further keys */
 	size_t offset;        /* into struct policy, where read() needs it */
+	enum policy_lending lending;
+	const char *option; /* of isoctl run, that says the same; NULL: none does */
 };
+
+/* 0, or -EINVAL (reported) where the layer may not lend what value would. A value of another type is refused, too. */
+int policy_lend_check(const struct policy_builder *b, const struct policy_key *key, const struct json_value *value,
+		      const struct policy_place *place);
 
 /* parent: "" or the path of an object. NULL: there is no such key. */
 const struct policy_key *policy_key_find(const char *parent, const char *name);

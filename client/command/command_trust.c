@@ -1,4 +1,5 @@
-/* isoctl trust: which repositories' git folders sessions may use, said once by the user. */
+/* isoctl trust: which repositories' git folders sessions may use, and which policy files may lend, said once by the
+ * user. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include "client/run/git_caller.h"
 #include "client/listing.h"
 #include "client/report.h"
+#include "client/policy/policy_texts.h"
 #include "client/policy/trust.h"
 #include "git/git_layout.h"
 #include "git/git_repository.h"
@@ -18,12 +20,16 @@ struct trust_options {
 	int list;
 	int remove;
 	int json;
+	int policy;
 };
 
 static const struct option options[] = {
-	{ "list", 'l', NULL, "the repositories that are trusted", OPTION_SET, offsetof(struct trust_options, list), 1 },
+	{ "list", 'l', NULL, "the repositories and policy files that are trusted", OPTION_SET,
+	  offsetof(struct trust_options, list), 1 },
 	{ "remove", 'r', NULL, "trust it no longer", OPTION_SET, offsetof(struct trust_options, remove), 1 },
 	{ "json", 'j', NULL, "the list as one JSON object", OPTION_SET, offsetof(struct trust_options, json), 1 },
+	{ "policy", 'p', NULL, "PATH is a policy file: it may lend what else only your own policy may", OPTION_SET,
+	  offsetof(struct trust_options, policy), 1 },
 	OPTION_END,
 };
 
@@ -50,6 +56,15 @@ static int print_json(const struct trust *t)
 		json_write_object_end(w);
 	}
 	json_write_array_end(w);
+	json_write_key(w, "policies");
+	json_write_array(w);
+	for (size_t i = 0; i < t->n_policies; i++) {
+		json_write_object(w);
+		json_write_member_string(w, "path", t->policies[i].path);
+		json_write_member_string(w, "sha256", t->policies[i].digest);
+		json_write_object_end(w);
+	}
+	json_write_array_end(w);
 	json_write_object_end(w);
 	if (json_write_finish(w) < 0 || buffer_append_string(&out, "\n") < 0)
 		return 1;
@@ -71,7 +86,40 @@ static int list(const char *file, bool json, struct error *e)
 			print_path(" for ", t.items[i].work_tree, "");
 		fputc('\n', stdout);
 	}
+	for (size_t i = 0; i < t.n_policies; i++) {
+		printf("policy %s ", t.policies[i].digest);
+		print_path("", t.policies[i].path, "\n");
+	}
 	return 0;
+}
+
+/* A policy file: what it says now is trusted, or is no longer. */
+static int change_policy(const char *file, const char *typed, bool remove, struct error *e)
+{
+	_cleanup_free_ char *path = realpath(typed, NULL);
+	struct policy_texts texts = { .count = 0 };
+	char digest[TRUST_DIGEST_SIZE] = "";
+	int r;
+
+	/* One that is gone can still be taken out by its path. */
+	if (!path && remove)
+		path = strdup(typed);
+	if (!path)
+		return error_set(e, ERROR_INVALID, errno, typed, "", "There is no such file: %s.", strerror(errno));
+	r = policy_texts_add_file(&texts, POLICY_FILE, path, e);
+	if (r == 0 && trust_digest(texts.inputs[0].text, texts.inputs[0].len, digest) < 0)
+		r = error_set(e, ERROR_INTERNAL, EIO, typed, "", "The SHA-256 of this file cannot be made.");
+	if (remove)
+		r = trust_remove_policy(file, digest, path, e);
+	else if (r == 0)
+		r = trust_add_policy(file, digest, path, e);
+	policy_texts_done(&texts);
+	if (remove && r == 0)
+		return error_set(e, ERROR_INVALID, ENOENT, typed, "isoctl trust --list shows what is.",
+				 "This is not trusted.");
+	if (r >= 0 && !remove)
+		print_path("trusted, as long as it does not change: ", path, "\n");
+	return r < 0 ? r : 0;
 }
 
 static int refuse(const char *path, enum git_refusal r, struct error *e)
@@ -163,6 +211,10 @@ static int run(const struct client *client, const void *filled, char **operands,
 		r = error_set(&e, ERROR_INVALID, ENOENT, "trust", "", "There is no home folder to keep it in.");
 	else if (o->list || o->json)
 		r = list(file, o->json, &e);
+	else if (o->policy && n_operands == 0)
+		r = error_set(&e, ERROR_INVALID, EINVAL, "trust", "", "Name the policy file.");
+	else if (o->policy)
+		r = change_policy(file, typed, o->remove, &e);
 	else if (o->remove)
 		r = remove_entry(file, typed, &e);
 	else
@@ -182,7 +234,11 @@ const struct command command_trust = {
 		"not in the project then. Once the repository is trusted, a session in one of them may read and write\n"
 		"that folder; hooks, configuration and other worktrees stay read-only. A session in a folder within a\n"
 		"repository may read the whole work tree. The folder must be yours alone and must point back to the\n"
-		"project: a .git file that says otherwise opens nothing.\n",
+		"project: a .git file that says otherwise opens nothing.\n\n"
+		"With --policy: a file for isoctl run --policy may say what it lends of the host and of yours (ports, "
+		"Unix\n"
+		"sockets, keys of agents). Read it before: what counts are its bytes of now, and any change ends the "
+		"trust.\n",
 	.options = options,
 	.options_size = sizeof(struct trust_options),
 	.min_operands = 0,

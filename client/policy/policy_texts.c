@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "client/policy/policy_store.h"
+#include "client/policy/trust.h"
 #include "json/write.h"
 
 int policy_texts_add_text(struct policy_texts *t, enum policy_layer_kind layer, const char *path, const char *text,
@@ -39,6 +40,22 @@ static int read_file(const char *path, char **ret, size_t *ret_len)
 	return fd_read_file(fd, LIMIT_POLICY_FILE, ret, ret_len);
 }
 
+/* Whether the user has confirmed the very bytes that were read. */
+static int look_up_trust(struct policy_input *input, struct error *e)
+{
+	_cleanup_trust_ struct trust trust = TRUST_INIT;
+	_cleanup_free_ char *file = trust_path();
+	char digest[TRUST_DIGEST_SIZE];
+	int r = file ? trust_read(file, &trust, e) : 0;
+
+	if (r < 0)
+		return r;
+	if (trust_digest(input->text, input->len, digest) < 0)
+		return error_set(e, ERROR_INTERNAL, EIO, input->path, "", "The SHA-256 of this file cannot be made.");
+	input->trusted = trust_has_policy(&trust, digest);
+	return 0;
+}
+
 int policy_texts_add_file(struct policy_texts *t, enum policy_layer_kind layer, const char *path, struct error *e)
 {
 	char *text = NULL, *name;
@@ -55,7 +72,8 @@ int policy_texts_add_file(struct policy_texts *t, enum policy_layer_kind layer, 
 	name = t->owned[t->n_owned++] = strdup(path);
 	if (!name)
 		return error_set(e, ERROR_INTERNAL, ENOMEM, path, "", "There is no memory left.");
-	return policy_texts_add_text(t, layer, name, text, len, e);
+	r = policy_texts_add_text(t, layer, name, text, len, e);
+	return r < 0 || layer != POLICY_FILE ? r : look_up_trust(&t->inputs[t->count - 1], e);
 }
 
 char *policy_texts_user_path(const char *home, const char *config_home)
@@ -120,7 +138,8 @@ void policy_texts_write(const struct policy_texts *t, struct json_writer *w)
 	json_write_array(w);
 	for (size_t i = 0; i < t->count; i++) {
 		json_write_object(w);
-		json_write_member_string(w, "layer", policy_layer_name(t->inputs[i].layer));
+		json_write_member_string(w, "layer",
+					 t->inputs[i].trusted ? "trusted-file" : policy_layer_name(t->inputs[i].layer));
 		json_write_member_string(w, "path", t->inputs[i].path);
 		json_write_key(w, "text");
 		json_write_bytes(w, t->inputs[i].text, t->inputs[i].len);

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <openssl/evp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +38,8 @@ static int no_memory(struct error *e)
 
 static int bad_file(const char *path, struct error *e)
 {
-	return error_set(e, ERROR_INVALID, EBADMSG, path, "Remove the file and trust your repositories again.",
+	return error_set(e, ERROR_INVALID, EBADMSG, path,
+			 "Remove the file and trust your repositories and policies again.",
 			 "This file is not one that isoctl trust has written.");
 }
 
@@ -100,6 +102,45 @@ static int decode_repository(const struct json_value *v, struct trust *t)
 	return r;
 }
 
+static struct trust_policy *append_policy(struct trust *t)
+{
+	struct trust_policy *grown = reallocarray(t->policies, t->n_policies + 1, sizeof(*grown));
+
+	if (!grown)
+		return NULL;
+	t->policies = grown;
+	grown[t->n_policies] = (struct trust_policy){ .path = NULL };
+	return &grown[t->n_policies++];
+}
+
+static int decode_policy(const struct json_value *v, struct trust *t)
+{
+	struct trust_policy *item;
+
+	if (!has_string(v, "path") || !has_string(v, "sha256") ||
+	    json_get(v, "sha256")->string.len != TRUST_DIGEST_SIZE - 1)
+		return -EBADMSG;
+	item = append_policy(t);
+	if (!item)
+		return -ENOMEM;
+	memcpy(item->digest, json_get(v, "sha256")->string.data, TRUST_DIGEST_SIZE);
+	return decode_path(v, "path", &item->path);
+}
+
+/* Older ones have no such list. */
+static int decode_policies(const struct json_value *list, struct trust *t)
+{
+	int r = 0;
+
+	if (!list)
+		return 0;
+	if (list->type != JSON_ARRAY || list->array.count > TRUST_POLICIES_MAX)
+		return -EBADMSG;
+	for (size_t i = 0; r == 0 && i < list->array.count; i++)
+		r = decode_policy(&list->array.items[i], t);
+	return r;
+}
+
 static int decode(const char *text, size_t len, struct trust *ret)
 {
 	_cleanup_json_ struct json_document d = JSON_DOCUMENT_INIT;
@@ -114,7 +155,7 @@ static int decode(const char *text, size_t len, struct trust *ret)
 		return -EBADMSG;
 	for (size_t i = 0; r == 0 && i < list->array.count; i++)
 		r = decode_repository(&list->array.items[i], ret);
-	return r;
+	return r < 0 ? r : decode_policies(json_get(d.root, "policies"), ret);
 }
 
 int trust_read(const char *path, struct trust *ret, struct error *e)
@@ -128,11 +169,11 @@ int trust_read(const char *path, struct trust *ret, struct error *e)
 	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
 		return 0;
 	if (fd < 0 || fstat(fd, &st) < 0)
-		return error_set(e, ERROR_INVALID, errno, path, "",
-				 "The list of trusted repositories cannot be read: %s.", strerror(errno));
+		return error_set(e, ERROR_INVALID, errno, path, "", "The list of what is trusted cannot be read: %s.",
+				 strerror(errno));
 	if (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & (S_IWGRP | S_IWOTH)))
 		return error_set(e, ERROR_REFUSED, EPERM, path, "Make it yours alone: chmod 600.",
-				 "The list of trusted repositories is not believed: others may write to it.");
+				 "The list of what is trusted is not believed: others may write to it.");
 	r = fd_read_file(fd, TRUST_FILE_MAX, &text, &len);
 	if (r == 0)
 		r = decode(text, len, ret);
@@ -153,6 +194,10 @@ void trust_done(struct trust *t)
 	}
 	free(t->items);
 	t->items = NULL;
+	while (t->n_policies > 0)
+		free(t->policies[--t->n_policies].path);
+	free(t->policies);
+	t->policies = NULL;
 }
 
 bool trust_has(const struct trust *t, const char *path, const struct git_identity *identity, const char *work_tree)
@@ -188,13 +233,22 @@ static int encode(const struct trust *t, struct buffer *out)
 		json_write_object_end(w);
 	}
 	json_write_array_end(w);
+	json_write_key(w, "policies");
+	json_write_array(w);
+	for (size_t i = 0; i < t->n_policies; i++) {
+		json_write_object(w);
+		json_write_member_string(w, "path", t->policies[i].path);
+		json_write_member_string(w, "sha256", t->policies[i].digest);
+		json_write_object_end(w);
+	}
+	json_write_array_end(w);
 	json_write_object_end(w);
 	return json_write_finish(w);
 }
 
 static int cannot_write(const char *file, int r, struct error *e)
 {
-	return error_set(e, ERROR_INVALID, -r, file, "", "The list of trusted repositories cannot be written: %s.",
+	return error_set(e, ERROR_INVALID, -r, file, "", "The list of what is trusted cannot be written: %s.",
 			 strerror(-r));
 }
 
@@ -234,19 +288,29 @@ static int write_file(const char *file, const struct trust *t, struct error *e)
 	return r < 0 ? cannot_write(file, r, e) : 0;
 }
 
+/* The file's content, and a lock that keeps other isoctls out. The lock or -errno. */
+static int begin_change(const char *file, struct trust *t, struct error *e)
+{
+	int r = own_file_make_folders(file), lock = r < 0 ? r : own_file_lock(file);
+
+	if (lock < 0)
+		return cannot_write(file, lock, e);
+	r = trust_read(file, t, e);
+	if (r < 0)
+		fd_close(lock);
+	return r < 0 ? r : lock;
+}
+
 /* new: NULL to take path out. Its strings are copied. */
 static int change(const char *file, const char *path, const struct trust_repository *new, struct error *e)
 {
 	_cleanup_trust_ struct trust t = TRUST_INIT;
-	int n, r = own_file_make_folders(file);
-	_cleanup_close_ int lock = r < 0 ? r : own_file_lock(file);
+	_cleanup_close_ int lock = begin_change(file, &t, e);
 	struct trust_repository *item;
+	int n, r;
 
 	if (lock < 0)
-		return cannot_write(file, lock, e);
-	r = trust_read(file, &t, e);
-	if (r < 0)
-		return r;
+		return lock;
 	n = take_out_all(&t, path, new);
 	if (!new &&n == 0)
 		return 0;
@@ -278,4 +342,75 @@ int trust_add(const char *file, const char *path, const struct git_identity *ide
 int trust_remove(const char *file, const char *path, struct error *e)
 {
 	return change(file, path, NULL, e);
+}
+
+/* Policy files */
+
+int trust_digest(const char *text, size_t len, char ret[TRUST_DIGEST_SIZE])
+{
+	unsigned char hash[EVP_MAX_MD_SIZE];
+	unsigned n = 0;
+
+	if (EVP_Digest(text, len, hash, &n, EVP_sha256(), NULL) != 1 || 2 * n != TRUST_DIGEST_SIZE - 1)
+		return -EIO;
+	for (unsigned i = 0; i < n; i++)
+		snprintf(ret + 2 * (size_t)i, 3, "%02x", hash[i]);
+	return 0;
+}
+
+bool trust_has_policy(const struct trust *t, const char *digest)
+{
+	for (size_t i = 0; i < t->n_policies; i++)
+		if (strcmp(t->policies[i].digest, digest) == 0)
+			return true;
+	return false;
+}
+
+/* How many went. */
+static int take_out_policies(struct trust *t, const char *digest, const char *path)
+{
+	size_t kept = 0, n = t->n_policies;
+
+	for (size_t i = 0; i < n; i++) {
+		if (strcmp(t->policies[i].digest, digest) == 0 || strcmp(t->policies[i].path, path) == 0)
+			free(t->policies[i].path);
+		else
+			t->policies[kept++] = t->policies[i];
+	}
+	t->n_policies = kept;
+	return (int)(n - kept);
+}
+
+int trust_add_policy(const char *file, const char *digest, const char *path, struct error *e)
+{
+	_cleanup_trust_ struct trust t = TRUST_INIT;
+	_cleanup_close_ int lock = begin_change(file, &t, e);
+	struct trust_policy *item;
+
+	if (lock < 0)
+		return lock;
+	/* What the file held before is trusted no longer. */
+	take_out_policies(&t, digest, path);
+	if (t.n_policies >= TRUST_POLICIES_MAX)
+		return cannot_write(file, -E2BIG, e);
+	item = append_policy(&t);
+	if (!item)
+		return no_memory(e);
+	snprintf(item->digest, sizeof(item->digest), "%s", digest);
+	item->path = strdup(path);
+	return item->path ? write_file(file, &t, e) : no_memory(e);
+}
+
+int trust_remove_policy(const char *file, const char *digest, const char *path, struct error *e)
+{
+	_cleanup_trust_ struct trust t = TRUST_INIT;
+	_cleanup_close_ int lock = begin_change(file, &t, e);
+	int r;
+
+	if (lock < 0)
+		return lock;
+	if (take_out_policies(&t, digest, path) == 0)
+		return 0;
+	r = write_file(file, &t, e);
+	return r < 0 ? r : 1;
 }

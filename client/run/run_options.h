@@ -12,6 +12,8 @@ struct run_options {
 	struct option_list deny_domain;
 	const char *on_unlisted;
 	struct option_list publish;     /* [HOSTPORT:]PORT */
+	struct option_list host_port;   /* PORT */
+	struct option_list unix_socket; /* PATH */
 	struct option_list environment; /* NAME or NAME=VALUE */
 	struct option_list policy;
 	const char *memory;

@@ -49,8 +49,7 @@ int run_policy_path(const char *typed, const char *cwd, char **ret, struct error
 			typed = ".";
 	}
 	if (!*typed)
-		return error_set(e, ERROR_INVALID, EINVAL, "options", "",
-				 "A path of --allow-read or --allow-write is empty.");
+		return error_set(e, ERROR_INVALID, EINVAL, "options", "", "A path of an option is empty.");
 	if (has_parent_component(typed)) {
 		real = realpath(typed, NULL);
 		if (!real)
@@ -101,6 +100,29 @@ static void write_list(struct json_writer *w, const char *key, const struct opti
 	json_write_array_end(w);
 }
 
+static bool has_network(const struct run_options *o)
+{
+	return o->allow_domain.count || o->deny_domain.count || o->on_unlisted || o->publish.count ||
+	       o->host_port.count || o->unix_socket.count;
+}
+
+static int write_network(struct json_writer *w, const struct run_options *o, const char *cwd, struct error *e)
+{
+	int r;
+
+	json_write_key(w, "network");
+	json_write_object(w);
+	write_list(w, "allowedDomains", &o->allow_domain);
+	write_list(w, "deniedDomains", &o->deny_domain);
+	if (o->on_unlisted)
+		json_write_member_string(w, "onUnlisted", o->on_unlisted);
+	write_list(w, "publish", &o->publish);
+	write_list(w, "hostPorts", &o->host_port);
+	r = write_paths(w, "allowUnixSockets", &o->unix_socket, cwd, e);
+	json_write_object_end(w);
+	return r;
+}
+
 static int write_sandbox(struct json_writer *w, const struct run_options *o, const char *cwd, struct error *e)
 {
 	int r = 0;
@@ -119,18 +141,10 @@ static int write_sandbox(struct json_writer *w, const struct run_options *o, con
 			json_write_member_bool(w, "overlayProject", true);
 		json_write_object_end(w);
 	}
-	if (o->allow_domain.count || o->deny_domain.count || o->on_unlisted || o->publish.count) {
-		json_write_key(w, "network");
-		json_write_object(w);
-		write_list(w, "allowedDomains", &o->allow_domain);
-		write_list(w, "deniedDomains", &o->deny_domain);
-		if (o->on_unlisted)
-			json_write_member_string(w, "onUnlisted", o->on_unlisted);
-		write_list(w, "publish", &o->publish);
-		json_write_object_end(w);
-	}
+	if (has_network(o))
+		r = write_network(w, o, cwd, e);
 	json_write_object_end(w);
-	return 0;
+	return r;
 }
 
 /* A number of the policy file's form: digits, for CPUs a decimal point too. */
@@ -174,8 +188,7 @@ static int write_limits(struct json_writer *w, const struct run_options *o, stru
 
 int run_policy_write(const struct run_options *o, const char *cwd, struct buffer *out, struct error *e)
 {
-	bool sandbox = o->allow_read.count || o->allow_write.count || o->allow_domain.count || o->deny_domain.count ||
-		       o->overlay || o->on_unlisted || o->publish.count;
+	bool sandbox = o->allow_read.count || o->allow_write.count || o->overlay || has_network(o);
 	bool limits = o->memory || o->pids || o->cpus || o->time;
 	struct json_writer *w;
 	int r = 0, finished;

@@ -50,12 +50,19 @@ void reload_done(struct reload *r)
 	*r = (struct reload){ .n_layers = 0 };
 }
 
+/* A file is one whether the user has confirmed it or not. */
+static bool is_of(const struct schema_policy *text, const char *layer)
+{
+	return strcmp(text->layer, layer) == 0 ||
+	       (strcmp(layer, "file") == 0 && strcmp(text->layer, "trusted-file") == 0);
+}
+
 static bool has_layer(const struct json_objects *texts, const char *layer)
 {
 	const struct schema_policy *items = texts->items;
 
 	for (size_t i = 0; i < texts->count; i++)
-		if (strcmp(items[i].layer, layer) == 0)
+		if (is_of(&items[i], layer))
 			return true;
 	return false;
 }
@@ -67,7 +74,7 @@ static int take(const struct json_objects *from, const char *layer, struct json_
 	struct schema_policy *to = ret->items;
 
 	for (size_t i = 0; i < from->count; i++) {
-		if (strcmp(items[i].layer, layer) != 0)
+		if (!is_of(&items[i], layer))
 			continue;
 		if (ret->count == LIMIT_POLICY_LAYERS)
 			return error_set(e, ERROR_LIMIT, E2BIG, "policies", NULL,
@@ -87,7 +94,7 @@ static int choose(const struct reload *reload, const struct json_objects *sent, 
 	int r;
 
 	for (size_t i = 0; i < sent->count; i++)
-		if (strcmp(items[i].layer, "user") != 0 && strcmp(items[i].layer, "file") != 0)
+		if (!is_of(&items[i], "user") && !is_of(&items[i], "file"))
 			return error_set(e, ERROR_INVALID, EINVAL, "policies", NULL,
 					 "PolicyReload takes the layers user and file.");
 	r = take(by_owner ? sent : &kept, "user", ret, e);

@@ -35,7 +35,9 @@ static int add(struct texts *t, enum policy_layer_kind layer, const char *path, 
 				 LIMIT_POLICY_LAYERS);
 	}
 	t->owned[t->n_owned++] = text;
-	t->inputs[t->n++] = (struct policy_input){ .layer = layer, .path = path, .text = text, .len = len };
+	/* Whoever writes it: nothing is lent here. */
+	t->inputs[t->n++] =
+		(struct policy_input){ .layer = layer, .path = path, .text = text, .len = len, .trusted = true };
 	return 0;
 }
 

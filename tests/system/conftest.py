@@ -82,6 +82,12 @@ class Isod:
         os.chmod(path + '.new', 0o644)
         os.rename(path + '.new', path)
 
+    def trust(self, path, user=USERS[0]):
+        """As the user, who may then name the policy file to lend something. Its options of run."""
+        r = self.ctl('trust', '--policy', path, user=user)
+        assert r.rc == 0, r
+        return ['--policy', path]
+
     def start(self):
         r, w = os.pipe()
         with open(self.log_path, 'ab') as log:

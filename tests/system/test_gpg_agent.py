@@ -37,11 +37,11 @@ def keys(users):
     shutil.rmtree(home)
 
 
-def lend(project, *grips, **more):
+def lend(isod, project, *grips, **more):
     path = os.path.join(project, 'gpg.json')
     write(path, json.dumps({'sandbox': {'gpgAgent': {'keys': list(grips), **more}, 'filesystem': {'allowRead': ['~/.gnupg/pubring.kbx']}}}),
           owner=pwd.getpwnam(USER))
-    return ['--policy', path]
+    return isod.trust(path)
 
 
 def asked(isod):
@@ -50,7 +50,7 @@ def asked(isod):
 
 def test_git_commits_are_signed(isod, keys, place):
     main = repository(place)
-    options = lend(place, keys['lent'][1])
+    options = lend(isod, place, keys['lent'][1])
     r = isod.sh(f'git commit -q -S{keys["lent"][0]} --allow-empty -m signed && git tag -u {keys["lent"][0]} -m t v1', cwd=main, options=options)
     assert r.rc == 0 and 'unsafe' not in r.errors, (r, asked(isod))
     shown = git(main, 'log', '-1', '--format=%G? %GF')
@@ -66,22 +66,22 @@ def test_the_one_public_key_is_imported(isod, keys, place):
     write(f'{place}/gpg.json', json.dumps({'sandbox': {'gpgAgent': {'keys': [keys['lent'][1].lower()]}}}), owner=pwd.getpwnam(USER))
     write(f'{main}/key.asc', gpg('--export', '--armor', keys['lent'][0]), owner=pwd.getpwnam(USER))
     r = isod.sh(f'ls -A ~/.gnupg; gpg -q --import key.asc && git commit -q -S{keys["lent"][0]} --allow-empty -m signed && git log -1 --format=%G?',
-                cwd=main, options=['--policy', f'{place}/gpg.json'])
+                cwd=main, options=isod.trust(f'{place}/gpg.json'))
     assert r.rc == 0 and r.text == 'U\n', (r, asked(isod))
-    r = isod.sh('git log -1 --format=%G?', cwd=main, options=lend(place, keys['lent'][1]))
+    r = isod.sh('git log -1 --format=%G?', cwd=main, options=lend(isod, place, keys['lent'][1]))
     assert r.rc == 0 and r.text == 'U\n', r
 
 
 def test_only_named_keys(isod, keys, place):
     main = repository(place)
-    r = isod.sh(f'git commit -q -S{keys["kept"][0]} --allow-empty -m x', cwd=main, options=lend(place, keys['lent'][1]))
+    r = isod.sh(f'git commit -q -S{keys["kept"][0]} --allow-empty -m x', cwd=main, options=lend(isod, place, keys['lent'][1]))
     assert r.rc != 0, r
     assert {(e['verdict'], e['reason'], e.get('key')) for e in asked(isod)} == {('deny', 'key-not-named', keys['kept'][1])}, asked(isod)
 
 
 def test_nothing_is_lent_unasked(isod, keys, project):
     grip = keys['lent'][1]
-    for options in ([], lend(project), lend(project, grip)):
+    for options in ([], lend(isod, project), lend(isod, project, grip)):
         if options and grip in open(options[1], encoding='ascii').read():
             isod.policy({'sandbox': {'gpgAgent': {'enabled': False}}})
         r = isod.sh('ls /run/isod/gpg-agent /run/user/$(id -u)/gnupg', cwd=project, options=options)
@@ -113,7 +113,7 @@ for line in sys.argv[1:]: print(line.split()[0], talk(line, "BYE")[0].split()[:2
 '''
     lines = [f'READKEY {lent}', 'KILLAGENT', 'RELOADAGENT', 'PKDECRYPT', f'SETKEY {lent}', 'GENKEY', f'PASSWD {lent}', f'EXPORT_KEY {lent}',
              f'DELETE_KEY {lent}', 'GETINFO pid', 'HAVEKEY --list', f'KEYINFO {lent}', 'SETHASH --inquire', 'PKSIGN --x', f'SIGKEY {kept}']
-    r = raw(isod, project, lend(project, lent), script, *lines)
+    r = raw(isod, project, lend(isod, project, lent), script, *lines)
     assert r.rc == 0, r
     codes = dict(x.split(' ', 1) for x in r.text.splitlines())
     assert codes.pop('SIGKEY') == "['ERR', '67108881']", r
@@ -121,7 +121,7 @@ for line in sys.argv[1:]: print(line.split()[0], talk(line, "BYE")[0].split()[:2
     assert {e['reason'] for e in asked(isod)} == {'not-served', 'key-not-named'}, asked(isod)
     assert 'KILLAGENT' in {e.get('command') for e in asked(isod)}, asked(isod)
     # the agent is still there, and signs
-    r = isod.sh(f'echo x | gpg -q --batch -u {keys["lent"][0]} --detach-sign | wc -c', cwd=project, options=lend(project, lent))
+    r = isod.sh(f'echo x | gpg -q --batch -u {keys["lent"][0]} --detach-sign | wc -c', cwd=project, options=lend(isod, project, lent))
     assert r.rc == 0 and int(r.text) > 50, r
 
 
@@ -135,7 +135,7 @@ print(talk("SETHASH 8 " + "00" * 32, "PKSIGN", half=True)[-1].split()[:2])
 print(talk("SIGKEY " + lent, "SETHASH 2 " + "00" * 20, "PKSIGN", half=True))
 print(len(talk("x" * 2000)))
 '''
-    r = raw(isod, project, lend(project, lent), script, lent)
+    r = raw(isod, project, lend(isod, project, lent), script, lent)
     assert r.rc == 0 and r.text.splitlines() == ['D (7:sig-', "['ERR', '67108992']", "['OK', 'ERR 67108869 <isod>', 'ERR 67108992 <isod>']", '0'], r
     assert [e['reason'] for e in asked(isod)] == ['allowed', 'nothing-chosen', 'weak-hash', 'nothing-chosen', 'malformed'], asked(isod)
 
@@ -147,7 +147,7 @@ def test_never_the_raw_socket(isod, keys, project):
     os.symlink('S.gpg-agent', f'{home}/S.gpg-agent.extra')
     os.lchown(f'{home}/S.gpg-agent.extra', entry.pw_uid, entry.pw_gid)
     try:
-        r = isod.sh(f'echo x | gpg -q --batch -u {keys["lent"][0]} --detach-sign', cwd=project, options=lend(project, keys['lent'][1]))
+        r = isod.sh(f'echo x | gpg -q --batch -u {keys["lent"][0]} --detach-sign', cwd=project, options=lend(isod, project, keys['lent'][1]))
         assert r.rc != 0, r
         assert {(e['verdict'], e['reason']) for e in asked(isod)} == {('deny', 'not-restricted')}, asked(isod)
     finally:
@@ -155,5 +155,5 @@ def test_never_the_raw_socket(isod, keys, project):
 
 
 def test_without_an_agent(isod, keys, project):
-    r = isod.sh('echo ran; ls -a /run/isod 2>&1', cwd=project, options=lend(project, keys['lent'][1]), env={'GNUPGHOME': '/nonexistent'})
+    r = isod.sh('echo ran; ls -a /run/isod 2>&1', cwd=project, options=lend(isod, project, keys['lent'][1]), env={'GNUPGHOME': '/nonexistent'})
     assert 'ran' in r.text and 'gpg-agent' not in r.text and 'gpgconf --launch gpg-agent' in r.errors, r

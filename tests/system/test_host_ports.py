@@ -49,7 +49,7 @@ def service(request):
 def lend(isod, project, ports, *argv, **network):
     path = os.path.join(project, 'policy.json')
     write(path, json.dumps({'sandbox': {'network': {'hostPorts': ports, **network}}}))
-    return isod.run(*argv, options=('-q', '--policy', path), cwd=project)
+    return isod.run(*argv, options=('-q', *isod.trust(path)), cwd=project)
 
 
 def test_a_lent_port(isod, project, service):
@@ -93,3 +93,22 @@ def test_what_cannot_be_meant(isod, project):
     assert r.rc == 125 and 'belongs to isod' in r.errors, r
     r = lend(isod, project, [22, 80, 443], 'true')  # whatever the number
     assert r.rc == 0, r
+
+
+def test_a_file_lends_only_once_it_is_trusted(isod, project, service):
+    """It may have come with the project: its bytes must be confirmed, and any change ends that. An option says the same."""
+    path = os.path.join(project, 'policy.json')
+    write(path, json.dumps({'sandbox': {'network': {'hostPorts': [service], 'publish': [':8000']}}}))
+    command = ('/usr/bin/python3', '-c', CLIENT, str(service), 'localhost')
+    r = isod.run(*command, options=('-q', '--policy', path), cwd=project)
+    assert r.rc == 125 and 'cannot lend' in r.errors and 'isoctl trust --policy FILE' in r.errors, r
+    isod.trust(path)
+    assert path in isod.ctl('trust', '--list').text
+    assert isod.run(*command, options=('-q', '--policy', path), cwd=project).text == 'localhost HELLO\n'
+    write(path, json.dumps({'sandbox': {'network': {'hostPorts': [service, 22], 'publish': [':8000']}}}))
+    r = isod.run(*command, options=('-q', '--policy', path), cwd=project)
+    assert r.rc == 125 and 'cannot lend' in r.errors, r
+    assert isod.ctl('trust', '--policy', '--remove', path).rc == 0
+    assert path not in isod.ctl('trust', '--list').text
+    r = isod.run(*command, options=('-q', '--host-port', str(service)), cwd=project)
+    assert r.text == 'localhost HELLO\n', r

@@ -12,24 +12,24 @@ MISSING = '/dev/dri/isod-no-card is missing: it is no character device that the 
 RULE = 'The rule for /proc/version is not enforced: /proc, /sys and /dev are the sandbox\'s own.'
 
 
-def options(project, document):
+def options(isod, project, document):
     path = os.path.join(project, 'lacking.json')
     with open(path, 'w', encoding='utf-8') as f:
         json.dump(document, f)
     os.chmod(path, 0o644)
-    return ['--policy', path]
+    return isod.trust(path)
 
 
 def test_refused_without_the_administrators_word(isod, project):
     for part in ('devices', 'denyRead'):
         document = {'sandbox': {'filesystem': {part: DEVICES['sandbox']['filesystem'][part]}}}
-        r = isod.run('true', options=options(project, document), cwd=project)
+        r = isod.run('true', options=options(isod, project, document), cwd=project)
         assert r.rc == 125 and ('is not a character device' in r.errors or 'cannot be enforced' in r.errors), r
 
 
 def test_said_everywhere(isod, project):
     isod.policy({'hosts': PINS, 'degraded': 'allow'})
-    policy = options(project, DEVICES)
+    policy = options(isod, project, DEVICES)
     r = isod.sh('echo ran', options=policy, cwd=project)
     assert r.rc == 0 and r.out == b'ran\n', r
     assert f'isod: {MISSING}\n' in r.errors and f'isod: {RULE}\n' in r.errors, r
@@ -50,7 +50,7 @@ def shown(isod, number):
 def test_said_while_it_runs_and_after_a_restart(own_isod, project):
     isod = own_isod
     isod.policy({'hosts': PINS, 'degraded': 'allow'})
-    process = isod.popen('run', *options(project, DEVICES), '--', 'sh', '-c', 'echo runs; read x', cwd=project,
+    process = isod.popen('run', *options(isod, project, DEVICES), '--', 'sh', '-c', 'echo runs; read x', cwd=project,
                          stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout.readline() == b'runs\n'
     (running,) = [s for s in isod.sessions() if s['state'] != 'ended']
@@ -70,7 +70,7 @@ def test_said_while_it_runs_and_after_a_restart(own_isod, project):
 
 def test_said_in_a_terminal(isod, project):
     isod.policy({'hosts': PINS, 'degraded': 'allow'})
-    r = isod.sh('echo ran', options=['--tty', *options(project, DEVICES)], cwd=project)
+    r = isod.sh('echo ran', options=['--tty', *options(isod, project, DEVICES)], cwd=project)
     assert r.rc == 0 and MISSING in r.errors + r.text, r
 
 

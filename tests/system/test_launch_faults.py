@@ -108,22 +108,22 @@ INPUT = {'program null device': {'stdin': subprocess.DEVNULL}, 'ssh-agent': {'en
 ELSEWHERE = {'late guard in force', *(['rules', 'program limits'] if SANITIZED else [])}
 
 
-def many_rules(project):
+def many_rules(isod, project):
     policy = os.path.join(project, 'policy.json')
     write(policy, json.dumps({'sandbox': {'filesystem': {'denyRead': [f'./{i}-{"x" * 40}' for i in range(4000)]}}}))
     return ['--policy', policy]
 
 
-def lent_port(project):
+def lent_port(isod, project):
     policy = os.path.join(project, 'policy.json')
     write(policy, json.dumps({'sandbox': {'network': {'hostPorts': [5432]}}}))
-    return ['--policy', policy]
+    return isod.trust(policy)
 
 
-def lent_socket(project):
+def lent_socket(isod, project):
     policy = os.path.join(project, 'policy.json')
     write(policy, json.dumps({'sandbox': {'network': {'allowUnixSockets': ['/run/isod-faults.sock']}}}))
-    return ['--policy', policy]
+    return isod.trust(policy)
 
 
 def make_deep_folders(top):
@@ -138,7 +138,7 @@ def make_deep_folders(top):
     os.close(here)
 
 
-def deep_folders(project):
+def deep_folders(isod, project):
     """Outside of the project, not to be written to: what opens are refused in may be left out by the search."""
     user = pwd.getpwnam(USERS[0])
     deep.append(tempfile.mkdtemp(prefix='deep-', dir=user.pw_dir))
@@ -147,7 +147,7 @@ def deep_folders(project):
     return ['--allow-read', deep[-1]]
 
 
-def lent_agent(project):
+def lent_agent(isod, project):
     """A socket that the kernel takes for the user's, and a policy that lends something of it."""
     listener, entry = socket.socket(socket.AF_UNIX), pwd.getpwnam(USERS[0])
     os.seteuid(entry.pw_uid)
@@ -161,7 +161,7 @@ def lent_agent(project):
     agents.append(listener)
     policy = os.path.join(project, 'policy.json')
     write(policy, json.dumps({'sandbox': {'sshAgent': {'keys': ['me'], 'gitSignatures': True}}}))
-    return ['--policy', policy]
+    return isod.trust(policy)
 
 
 agents, deep = [], []
@@ -258,7 +258,7 @@ def test_a_step_that_fails(faulty, project, step):
     # Caches that other tests made would be the first to need the scratch folder.
     shutil.rmtree(os.path.join(pwd.getpwnam(USERS[0]).pw_dir, '.m2'), ignore_errors=True)
     mark = os.path.join(project, 'ran')
-    r = faulty.sh(f'echo ran > {shlex.quote(mark)}', options=[*OPTIONS.get(step, []), *PREPARE.get(step, lambda _: [])(project)], cwd=project, **INPUT.get(step, {}))
+    r = faulty.sh(f'echo ran > {shlex.quote(mark)}', options=[*OPTIONS.get(step, []), *PREPARE.get(step, lambda *_: [])(faulty, project)], cwd=project, **INPUT.get(step, {}))
     assert r.rc == 125 and not os.path.exists(mark), r
     assert f'({step})' in r.errors or f'"{step}"' in r.errors or f'{step}:' in r.errors, r
     # of a fault of isod's own there is none

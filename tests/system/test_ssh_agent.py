@@ -93,7 +93,7 @@ def lend(isod, project, policy, **ssh):
     path = os.path.join(project, f'{policy}.json')
     write(path, json.dumps({'sandbox': {'sshAgent': ssh, 'network': {'allowedDomains': [f'{h}:2222' for h in ADDRESS]}}}),
           owner=pwd.getpwnam(USER))
-    return ['--policy', path]
+    return isod.trust(path)
 
 
 def known(keys, *names):

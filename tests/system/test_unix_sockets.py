@@ -155,11 +155,12 @@ def own(root_dir, users):
 def lend(isod, project, sockets, *argv, **how):
     path = os.path.join(project, 'policy.json')
     write(path, json.dumps({'sandbox': {'network': {'allowUnixSockets': sockets}, **how.pop('sandbox', {})}}))
-    return isod.run(*argv, options=('-q', '--policy', path), cwd=project, **how)
+    return isod.run(*argv, options=('-q', *isod.trust(path)), cwd=project, **how)
 
 
 def begin(isod, project, *argv):
     """Under the policy that is there already."""
+    isod.trust(os.path.join(project, 'policy.json'))
     return isod.popen('run', '-q', '--policy', 'policy.json', '--', *argv, cwd=project, stdin=subprocess.PIPE,
                       stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
@@ -208,6 +209,12 @@ def test_with_the_callers_rights(isod, project, services):
                            user=entry.pw_uid, group=entry.pw_gid, extra_groups=groups, env=isod.environment(USERS[0], None),
                            stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
         assert (text == 'HELLO') == (r.stdout == b'HELLO\n'), r
+
+
+def test_by_an_option(isod, project, services):
+    s = services('option.sock')
+    r = isod.run(*client(s.path), options=('-q', '--unix-socket', s.path), cwd=project)
+    assert r.text == 'HELLO\n', r
 
 
 def test_bytes(isod, project, services):

@@ -272,7 +272,7 @@ def test_an_agent_is_lent_as_well(isod, web, project, agent, certificates, tls_p
     proxy = tls_proxy()
     policy = os.path.join(project, 'lend.json')
     write(policy, json.dumps({'sandbox': {'sshAgent': {'keys': ['lent@test'], 'gitSignatures': True}}}), owner=pwd.getpwnam(USERS[0]))
-    r = isod.sh('ssh-add -l; curl -sS http://git.example/hello', cwd=project, options=['--policy', policy, *ALLOW],
+    r = isod.sh('ssh-add -l; curl -sS http://git.example/hello', cwd=project, options=[*isod.trust(policy), *ALLOW],
                 env={'SSH_AUTH_SOCK': agent})
     assert 'lent@test' in r.text and 'hello from nginx' in r.text and proxy.asked == ['git.example:80'], r
 

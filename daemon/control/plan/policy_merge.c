@@ -59,16 +59,19 @@ static int read_administrator(int config_fd, char **ret, size_t *ret_len, struct
 static const struct {
 	const char *name;
 	enum policy_layer_kind kind;
+	bool trusted;
 } client_layers[] = {
 	{ "user", POLICY_USER },
 	{ "file", POLICY_FILE },
+	{ "trusted-file", POLICY_FILE, .trusted = true },
 	{ "command-line", POLICY_COMMAND_LINE },
 };
 
 static int take_client(const struct json_objects *texts, struct policy_input *layers, size_t *n, struct error *e)
 {
 	const struct schema_policy *given = texts->items;
-	size_t last = 0, bytes = 0;
+	enum policy_layer_kind last = POLICY_BUILT_IN;
+	size_t bytes = 0;
 
 	for (size_t i = 0; i < texts->count; i++) {
 		size_t k = 0, len = strlen(given[i].text);
@@ -84,16 +87,17 @@ static int take_client(const struct json_objects *texts, struct policy_input *la
 			k++;
 		if (k == ARRAY_SIZE(client_layers))
 			return error_set(e, ERROR_INVALID, EINVAL, "policies", NULL,
-					 "A client may send the layers user, file and command-line.");
-		if (k < last)
+					 "A client may send the layers user, file, trusted-file and command-line.");
+		if (client_layers[k].kind < last)
 			return error_set(e, ERROR_INVALID, EINVAL, "policies", NULL,
 					 "The layers must come in the order user, file, command-line.");
-		last = k;
+		last = client_layers[k].kind;
 		layers[(*n)++] = (struct policy_input){
 			.layer = client_layers[k].kind,
 			.path = given[i].path,
 			.text = given[i].text,
 			.len = len,
+			.trusted = client_layers[k].trusted,
 		};
 	}
 	return 0;
@@ -113,7 +117,9 @@ int policy_merge(int config_fd, const struct json_objects *texts, struct policy 
 	if (r < 0)
 		return r;
 	if (administrator)
-		layers[n++] = (struct policy_input){ POLICY_ADMINISTRATOR, SHOWN_PATH, administrator, len };
+		layers[n++] = (struct policy_input){
+			.layer = POLICY_ADMINISTRATOR, .path = SHOWN_PATH, .text = administrator, .len = len
+		};
 	r = take_client(texts, layers, &n, e);
 	return r < 0 ? r : policy_load(layers, n, ret, e);
 }

@@ -68,6 +68,15 @@ static void test_text_cannot_break_out(void **state)
 	check(&o, "{\"sandbox\":{\"filesystem\":{\"allowRead\":[\"/a\\\",\\\"/b\\\\\\\\\"]}}}");
 }
 
+static void test_what_is_lent(void **state)
+{
+	const char *ports[] = { "5432", "6379" }, *sockets[] = { "/run/x.sock", "y.sock" };
+	struct run_options o = { .host_port = { ports, 2 }, .unix_socket = { sockets, 2 } };
+
+	check(&o, "{\"sandbox\":{\"network\":{\"hostPorts\":[\"5432\",\"6379\"],"
+		  "\"allowUnixSockets\":[\"/run/x.sock\",\"./y.sock\"]}}}");
+}
+
 static void refused(struct run_options o, const char *message)
 {
 	struct buffer out = BUFFER_INIT(65536);
@@ -87,8 +96,8 @@ static void test_refusals(void **state)
 	refused((struct run_options){ .pids = "many" }, "--pids: \"many\" is no number.");
 	refused((struct run_options){ .pids = "1,\"x\":2" }, "--pids: \"1,\"x\":2\" is no number.");
 	refused((struct run_options){ .cpus = "" }, "--cpus: \"\" is no number.");
-	refused((struct run_options){ .allow_read = { empty, 1 } },
-		"A path of --allow-read or --allow-write is empty.");
+	refused((struct run_options){ .allow_read = { empty, 1 } }, "A path of an option is empty.");
+	refused((struct run_options){ .unix_socket = { empty, 1 } }, "A path of an option is empty.");
 }
 
 static void path(const char *typed, const char *expected)
@@ -132,6 +141,7 @@ int main(void)
 		cmocka_unit_test(test_nothing),
 		cmocka_unit_test(test_everything),
 		cmocka_unit_test(test_text_cannot_break_out),
+		cmocka_unit_test(test_what_is_lent),
 		cmocka_unit_test(test_refusals),
 		cmocka_unit_test(test_paths),
 	};

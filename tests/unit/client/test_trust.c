@@ -1,4 +1,4 @@
-/* The list of trusted repositories, and the policy text that is made for git. */
+/* The list of trusted repositories and policies, and the policy text that is made for git. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -185,10 +185,49 @@ static void bounded(void **state)
 
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
 
+static bool has_policy(const char *digest)
+{
+	_cleanup_trust_ struct trust t = TRUST_INIT;
+	struct error e = ERROR_INIT;
+
+	assert_int_equal(trust_read(file, &t, &e), 0);
+	return trust_has_policy(&t, digest);
+}
+
+/* By its bytes; its path is only a name, under which one content is trusted at a time. */
+static void policies(void **state)
+{
+	char a[TRUST_DIGEST_SIZE], b[TRUST_DIGEST_SIZE];
+	struct error e = ERROR_INIT;
+
+	assert_int_equal(trust_digest("abc", 3, a), 0);
+	assert_string_equal(a, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+	assert_int_equal(trust_digest("abd", 3, b), 0);
+	assert_int_equal(trust_add(file, "/kept", &one, NULL, &e), 0);
+	assert_int_equal(trust_remove_policy(file, a, "/p", &e), 0);
+	assert_int_equal(trust_add_policy(file, a, "/p", &e), 0);
+	assert_int_equal(trust_add_policy(file, a, "/p", &e), 0);
+	assert_true(has_policy(a));
+	assert_false(has_policy(b));
+	assert_int_equal(trust_add_policy(file, b, "/p", &e), 0);
+	assert_true(has_policy(b));
+	assert_false(has_policy(a));
+	assert_int_equal(trust_add_policy(file, a, "/q", &e), 0);
+	assert_int_equal(trust_remove_policy(file, "", "/p", &e), 1);
+	assert_false(has_policy(b));
+	assert_true(has_policy(a));
+	assert_int_equal(trust_remove_policy(file, a, "/elsewhere", &e), 1);
+	assert_false(has_policy(a));
+	assert_true(has("/kept", &one, NULL));
+	assert_int_equal(trust_remove(file, "/kept", &e), 1);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { TEST(added_and_removed), TEST(another_folder_replaces), TEST(bad_files),
-					    cmocka_unit_test(policy_text), cmocka_unit_test(bounded) };
+	const struct CMUnitTest tests[] = {
+		TEST(added_and_removed), TEST(another_folder_replaces), TEST(bad_files),
+		TEST(policies),          cmocka_unit_test(policy_text), cmocka_unit_test(bounded)
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -54,7 +54,7 @@ int plan_case_build(const struct plan_case *t, struct plan_built *ret, struct er
 		const char *path, *text;
 	} texts[] = { { POLICY_ADMINISTRATOR, "/etc/isod/policy.json", t->administrator },
 		      { POLICY_USER, "/user.json", t->toolchains ? NULL : plain },
-		      { POLICY_FILE, "/policy.json", t->policy } };
+		      { POLICY_COMMAND_LINE, "/policy.json", t->policy } };
 	struct policy_input layers[ARRAY_SIZE(texts)];
 	size_t n_layers = 0;
 	struct policy policy = { 0 };

@@ -36,7 +36,7 @@ for administrator, example in examples:
     with tempfile.NamedTemporaryFile('w', suffix='.json') as f:
         f.write(example)
         f.flush()
-        r = subprocess.run([isoctl, 'policy', 'check', *(['--administrator'] if administrator else []), f.name],
+        r = subprocess.run([isoctl, 'policy', 'check', '--administrator' if administrator else '--user', f.name],
                            capture_output=True, text=True, check=False)
         if r.returncode != 0:
             sys.exit(f'an example of docs/POLICY.md is refused: {r.stdout}{r.stderr}')

@@ -294,8 +294,8 @@ static void path_lists_append(void **state)
 {
 	const struct layers layers = { { FILES("\"denyRead\":[\"**/a\"],\"devices\":[\"/dev/nvidia*\"]"),
 					 FILES("\"denyRead\":[\"~/b\"],\"denyWrite\":[\"./c\"]"),
-					 FILES("\"overlay\":[\"~/d\"],\"devices\":[\"/dev/dri\",\"/dev/dri/card0\"]"),
-					 NULL } };
+					 FILES("\"overlay\":[\"~/d\"]"),
+					 FILES("\"devices\":[\"/dev/dri\",\"/dev/dri/card0\"]") } };
 	struct policy p;
 
 	must_load(&layers, &p);
