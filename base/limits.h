@@ -81,6 +81,12 @@
 /* All together: two fds a connection and about ten a session must fit the hard limit of 20,000 descriptors seen. */
 #define LIMIT_CONNECTIONS 4096
 #define LIMIT_SESSIONS 1024
+/* What isod-control leaves with isod about one running session, for the isod-control after it: its policies as text,
+ * twice where they were reloaded. One that needs more ends with isod-control. */
+#define LIMIT_KEPT (4U << 20)
+/* So many isod-controls may die in a row soon after they were given a session: then that session ends, for it may be
+ * the reason. */
+#define LIMIT_ADOPTIONS 5
 /* Seconds that a client may take to complete a message it has begun. */
 #define LIMIT_MESSAGE_SECONDS 10
 /* Seconds in which a session must have reported that its program runs. */

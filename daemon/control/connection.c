@@ -11,6 +11,7 @@
 #include "daemon/control/connection_out.h"
 #include "daemon/control/control.h"
 #include "daemon/control/dispatch.h"
+#include "daemon/control/keep.h"
 #include "daemon/control/audit/log_reader.h"
 #include "daemon/control/session.h"
 #include "proto/varlink.h"
@@ -116,6 +117,7 @@ static void lend_now(struct connection *c)
 	c->lend = false;
 	c->state = CONNECTION_LENT;
 	close_poll(c);
+	keep_send(s);
 }
 
 static void after_write(struct connection *c)

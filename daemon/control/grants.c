@@ -80,6 +80,11 @@ static void set_timer(struct session *s)
 		uv_timer_start(&s->grants.timer, on_timer, next > now ? next - now : 0, 0);
 }
 
+void grants_begin(struct session *s)
+{
+	set_timer(s);
+}
+
 /* A grant that has ended must not hold on: where the rules cannot be replaced, the session ends. */
 static void on_timer(uv_timer_t *timer)
 {

@@ -40,6 +40,8 @@ struct grant_terms {
 };
 
 void grants_done(struct grants *g);
+/* The session runs on with grants that an earlier isod-control gave. */
+void grants_begin(struct session *s);
 /* The text of their policy layer, or nothing. 0 or -errno. */
 int grants_write(const struct grants *g, struct buffer *ret);
 

@@ -5,6 +5,7 @@
 
 #include "daemon/control/audit/audit_event.h"
 #include "daemon/control/control.h"
+#include "daemon/control/keep.h"
 #include "daemon/control/session.h"
 #include "daemon/wire/plan.h"
 #include "json/write.h"
@@ -95,6 +96,8 @@ void late_add_lacking(struct session_late *late, const char *text)
 void late_on_event(struct session *s, const struct late_event *event)
 {
 	struct session_late *late = &s->late;
+	const size_t bytes = late->bytes + late->lacking_bytes;
+	const uint32_t way = late->way;
 	char text[LATE_LACK_TEXT_MAX];
 
 	switch (event->kind) {
@@ -119,6 +122,9 @@ void late_on_event(struct session *s, const struct late_event *event)
 		break;
 	}
 	audit_late(s, event);
+	/* It is asked for at the end of the run. */
+	if (s->kept && (late->bytes + late->lacking_bytes != bytes || late->way != way))
+		keep_send(s);
 }
 
 void late_restore_state(struct session_late *late, const char *state, const char *reason)

@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "daemon/control/adopt.h"
 #include "daemon/control/audit/audit_event.h"
 #include "daemon/control/control.h"
 #include "daemon/control/late.h"
@@ -130,6 +131,7 @@ static const struct {
 	{ CONTROL_LAYER, false, layer_call_answered },
 	{ CONTROL_LATE, true, on_late },
 	{ CONTROL_PORT, true, on_port },
+	{ CONTROL_ADOPT, true, adopt_session },
 };
 
 static int dispatch(struct control *c, const struct control_message *m, int *fds, size_t n_fds)
@@ -294,12 +296,22 @@ int monitor_send(struct monitor *m, const struct control_message *message, const
 	return r;
 }
 
-int monitor_send_kill(struct monitor *m, const char *id)
+static int send_about(struct monitor *m, uint32_t type, const char *id)
 {
-	struct control_message message = { .type = CONTROL_KILL };
+	struct control_message message = { .type = type };
 
 	memcpy(message.id, id, ISOD_ID_LEN);
 	return monitor_send(m, &message, NULL, 0);
+}
+
+int monitor_send_kill(struct monitor *m, const char *id)
+{
+	return send_about(m, CONTROL_KILL, id);
+}
+
+int monitor_send_session_done(struct monitor *m, const char *id)
+{
+	return send_about(m, CONTROL_SESSION_DONE, id);
 }
 
 int monitor_send_peer_done(struct monitor *m, uint64_t connection)

@@ -32,6 +32,7 @@ void monitor_done(struct monitor *m);
 /* Sends, or queues, one message. The descriptors are duplicated where they must wait: the caller keeps its own. */
 int monitor_send(struct monitor *m, const struct control_message *message, const int *fds, size_t n_fds);
 int monitor_send_kill(struct monitor *m, const char *id);
+int monitor_send_session_done(struct monitor *m, const char *id);
 int monitor_send_peer_done(struct monitor *m, uint64_t connection);
 
 #endif

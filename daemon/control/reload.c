@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "daemon/control/audit/audit_event.h"
 #include "daemon/control/control.h"
+#include "daemon/control/keep.h"
 #include "daemon/control/plan/policy_merge.h"
 #include "daemon/control/plan/run_plan.h"
 #include "daemon/control/session.h"
@@ -17,22 +18,25 @@
 #include "policy/policy_digest.h"
 #include "policy/policy_network.h"
 
-static void free_layers(struct reload *r)
+void reload_texts_done(struct reload_texts *t)
 {
-	for (size_t i = 0; i < r->n_layers; i++) {
-		free((char *)r->layers[i].layer);
-		free((char *)r->layers[i].path);
-		free((char *)r->layers[i].text);
+	for (size_t i = 0; i < t->n_layers; i++) {
+		free((char *)t->layers[i].layer);
+		free((char *)t->layers[i].path);
+		free((char *)t->layers[i].text);
 	}
-	r->n_layers = 0;
+	free(t->administrator);
+	*t = (struct reload_texts){ .n_layers = 0 };
 }
 
-int reload_keep(struct reload *r, const struct json_objects *texts)
+int reload_keep(struct reload_texts *t, const char *administrator, const struct json_objects *texts)
 {
 	const struct schema_policy *given = texts->items;
 
+	if (administrator && !(t->administrator = strdup(administrator)))
+		return -ENOMEM;
 	for (size_t i = 0; i < texts->count && i < LIMIT_POLICY_LAYERS; i++) {
-		struct schema_policy *kept = &r->layers[r->n_layers++];
+		struct schema_policy *kept = &t->layers[t->n_layers++];
 
 		kept->layer = strdup(given[i].layer);
 		kept->path = strdup(given[i].path);
@@ -45,9 +49,10 @@ int reload_keep(struct reload *r, const struct json_objects *texts)
 
 void reload_done(struct reload *r)
 {
-	free_layers(r);
+	reload_texts_done(&r->texts);
+	reload_texts_done(&r->first);
 	policy_done(&r->source);
-	*r = (struct reload){ .n_layers = 0 };
+	*r = (struct reload){ .generation = 0 };
 }
 
 /* A file is one whether the user has confirmed it or not. */
@@ -89,7 +94,7 @@ static int take(const struct json_objects *from, const char *layer, struct json_
 static int choose(const struct reload *reload, const struct json_objects *sent, bool by_owner, struct json_objects *ret,
 		  struct error *e)
 {
-	const struct json_objects kept = { .items = (void *)reload->layers, .count = reload->n_layers };
+	const struct json_objects kept = { .items = (void *)reload->texts.layers, .count = reload->texts.n_layers };
 	const struct schema_policy *items = sent->items;
 	int r;
 
@@ -106,7 +111,7 @@ static int choose(const struct reload *reload, const struct json_objects *sent, 
 }
 
 /* Written down first; the session's policy is the new one already. */
-static int send_rules(struct session *s, struct error *e)
+static int send_rules(struct session *s, const struct reload_texts *texts, struct error *e)
 {
 	_cleanup_close_ int fd = -1;
 	int r = run_plan_seal_egress(&s->policy.egress, &fd, e);
@@ -117,6 +122,7 @@ static int send_rules(struct session *s, struct error *e)
 	if (r < 0)
 		return error_set(e, ERROR_INTERNAL, -r, "audit log", "Make room on the disk of the audit log.",
 				 "The new policy could not be written to the audit log.");
+	keep_send_next(s, texts);
 	r = session_link_rules(&s->link, fd, s->reload.generation + 1);
 	if (r < 0)
 		return error_set(e, ERROR_INTERNAL, -r, "reload", "Try again.",
@@ -133,7 +139,8 @@ static void put_back(struct session *s, struct policy *new, bool looser)
 
 /* Puts the rules of new into the session; new holds its old ones then, and *ret_later says if anything else differs.
  * On failure all is as before. */
-static int replace(struct session *s, struct policy *new, bool *ret_later, struct error *e)
+static int replace(struct session *s, struct policy *new, const struct reload_texts *texts, bool *ret_later,
+		   struct error *e)
 {
 	char before[65], rest[65], now[65];
 	bool looser;
@@ -154,11 +161,12 @@ static int replace(struct session *s, struct policy *new, bool *ret_later, struc
 	}
 	memcpy(s->digest, now, sizeof(now));
 	*ret_later = strcmp(before, rest) != 0;
-	r = send_rules(s, e);
+	r = send_rules(s, texts, e);
 	if (r < 0) {
 		put_back(s, new, looser);
 		memcpy(s->digest, before, sizeof(before));
 		(void)audit_policy(s);
+		keep_send(s);
 	}
 	return r;
 }
@@ -168,13 +176,12 @@ static int no_memory(struct error *e)
 	return error_set(e, ERROR_INTERNAL, ENOMEM, "reload", NULL, "There is no memory left.");
 }
 
-/* Keeps what was chosen of the texts, and puts the grants behind it. */
-static int complete(struct session *s, struct json_objects *chosen, struct reload *kept, struct buffer *grants,
-		    struct error *e)
+/* Puts the grants behind what was chosen of the texts. */
+static int add_grants(struct session *s, struct json_objects *chosen, struct buffer *grants, struct error *e)
 {
 	struct schema_policy *items = chosen->items;
 
-	if (reload_keep(kept, chosen) < 0 || grants_write(&s->grants, grants) < 0 || buffer_append(grants, "", 1) < 0)
+	if (grants_write(&s->grants, grants) < 0 || buffer_append(grants, "", 1) < 0)
 		return no_memory(e);
 	if (s->grants.count == 0)
 		return 0;
@@ -186,11 +193,13 @@ static int complete(struct session *s, struct json_objects *chosen, struct reloa
 	return 0;
 }
 
-static void take_over(struct session *s, struct reload *kept, const struct policy *old)
+static void take_over(struct session *s, struct reload_texts *kept, const struct policy *old)
 {
-	free_layers(&s->reload);
-	memcpy(s->reload.layers, kept->layers, sizeof(kept->layers));
-	s->reload.n_layers = kept->n_layers;
+	if (s->reload.generation == 0)
+		s->reload.first = s->reload.texts;
+	else
+		reload_texts_done(&s->reload.texts);
+	s->reload.texts = *kept;
 	/* Which holds the rules of before, and with them what still points into the texts that are freed here. */
 	policy_done(&s->reload.source);
 	s->reload.source = *old;
@@ -233,23 +242,28 @@ int reload_apply(struct session *s, const struct json_objects *texts, struct con
 	static const struct json_objects none = { .items = NULL };
 	_cleanup_buffer_ struct buffer grants = BUFFER_INIT(LIMIT_POLICY_FILE);
 	struct schema_policy items[LIMIT_POLICY_LAYERS];
+	_cleanup_free_ char *administrator = NULL;
 	struct json_objects chosen = { .items = items };
-	struct reload kept = { .n_layers = 0 };
+	struct reload_texts kept = { .n_layers = 0 };
 	struct policy new = { .arena = NULL };
 	bool later = false;
 	int r = choose(&s->reload, texts ? texts : &none, texts && c && c->uid == s->uid, &chosen, e);
 
 	if (r == 0)
-		r = complete(s, &chosen, &kept, &grants, e);
+		r = policy_merge_administrator(s->control->config_fd, &administrator, e);
+	if (r == 0 && reload_keep(&kept, administrator, &chosen) < 0)
+		r = no_memory(e);
 	if (r == 0)
-		r = policy_merge(s->control->config_fd, &chosen, &new, e);
+		r = add_grants(s, &chosen, &grants, e);
+	if (r == 0)
+		r = policy_merge_texts(administrator, &chosen, &new, e);
 	if (r == 0 && grants_mark(&s->grants, &new) < 0)
 		r = no_memory(e);
 	if (r == 0)
-		r = replace(s, &new, &later, e);
+		r = replace(s, &new, &kept, &later, e);
 	if (r < 0) {
 		policy_done(&new);
-		reload_done(&kept);
+		reload_texts_done(&kept);
 		return r;
 	}
 	take_over(s, &kept, &new);
@@ -261,6 +275,61 @@ int reload_apply(struct session *s, const struct json_objects *texts, struct con
 	uv_timer_start(&s->reload_timer, on_timeout, LIMIT_RELOAD_MS, 0);
 	connection_set_busy(c);
 	return 0;
+}
+
+static struct json_objects layers_of(const struct reload_texts *t, struct schema_policy *items)
+{
+	memcpy(items, t->layers, t->n_layers * sizeof(*items));
+	return (struct json_objects){ .items = items, .count = t->n_layers };
+}
+
+/* The rules that hold since a reload, in place of those of the start. */
+static int restore_rules(struct session *s, uint32_t unlisted, struct error *e)
+{
+	_cleanup_buffer_ struct buffer grants = BUFFER_INIT(LIMIT_POLICY_FILE);
+	struct schema_policy items[LIMIT_POLICY_LAYERS];
+	struct json_objects texts = layers_of(&s->reload.texts, items);
+	struct policy *now = &s->reload.source;
+	int r = add_grants(s, &texts, &grants, e);
+
+	if (r == 0)
+		r = policy_merge_texts(s->reload.texts.administrator, &texts, now, e);
+	if (r == 0 && grants_mark(&s->grants, now) < 0)
+		r = no_memory(e);
+	if (r < 0)
+		return r;
+	policy_network_swap(&s->policy, now);
+	s->policy.egress.unlisted = unlisted;
+	return 0;
+}
+
+int reload_restore(struct session *s, uint32_t unlisted, const char *digest, struct error *e)
+{
+	const bool reloaded = s->reload.generation > 0;
+	const struct reload_texts *first = reloaded ? &s->reload.first : &s->reload.texts;
+	struct schema_policy items[LIMIT_POLICY_LAYERS];
+	struct json_objects texts = layers_of(first, items);
+	_cleanup_close_ int fd = -1;
+	int r = policy_merge_texts(first->administrator, &texts, &s->policy, e);
+
+	s->has_policy = true;
+	if (r == 0 && reloaded)
+		r = restore_rules(s, unlisted, e);
+	if (r == 0 && policy_digest(&s->policy, s->digest) < 0)
+		r = no_memory(e);
+	if (r < 0)
+		return r;
+	if (strcmp(s->digest, digest) != 0)
+		return error_set(e, ERROR_POLICY, ESTALE, "policy", "Start it anew.",
+				 "The policy of the session is not read as it was when the session began.");
+	if (!reloaded)
+		return 0;
+	/* The isod-control before may have died before it sent them. */
+	s->reload.generation++;
+	r = run_plan_seal_egress(&s->policy.egress, &fd, e);
+	if (r == 0 && session_link_rules(&s->link, fd, s->reload.generation) < 0)
+		r = error_set(e, ERROR_INTERNAL, EPIPE, "reload", NULL, "The rules could not be sent to the session.");
+	return r;
 }
 
 struct session *reload_find(struct connection *c, const char *text, struct error *e)

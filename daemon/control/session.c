@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "daemon/control/audit/audit_event.h"
 #include "daemon/control/control.h"
+#include "daemon/control/keep.h"
 #include "daemon/control/audit/log_reader.h"
 #include "daemon/control/method/run_reply.h"
 #include "daemon/control/audit/timestamp.h"
@@ -62,12 +63,12 @@ static int make_id(struct registry *registry, char id[ISOD_ID_LEN + 1])
 	return 0;
 }
 
-struct session *session_new(struct control *control, uint32_t uid)
+static struct session *new_session(struct control *control, uint32_t uid)
 {
 	struct session *s = calloc(1, sizeof(*s));
 
-	if (!s || make_id(&control->registry, s->id) < 0 || uv_timer_init(control->loop, &s->timer) < 0 ||
-	    uv_timer_init(control->loop, &s->grants.timer) < 0 || uv_timer_init(control->loop, &s->reload_timer) < 0) {
+	if (!s || uv_timer_init(control->loop, &s->timer) < 0 || uv_timer_init(control->loop, &s->grants.timer) < 0 ||
+	    uv_timer_init(control->loop, &s->reload_timer) < 0) {
 		free(s);
 		return NULL;
 	}
@@ -79,6 +80,28 @@ struct session *session_new(struct control *control, uint32_t uid)
 	s->timer.data = s->grants.timer.data = s->reload_timer.data = s;
 	s->handles = 3;
 	LIST_INIT(&s->readers);
+	return s;
+}
+
+struct session *session_new(struct control *control, uint32_t uid)
+{
+	char id[ISOD_ID_LEN + 1];
+	struct session *s = make_id(&control->registry, id) < 0 ? NULL : new_session(control, uid);
+
+	if (s)
+		memcpy(s->id, id, sizeof(id));
+	return s;
+}
+
+struct session *session_new_adopted(struct control *control, uint32_t uid, const char *id)
+{
+	struct session *s = new_session(control, uid);
+
+	if (!s)
+		return NULL;
+	memcpy(s->id, id, ISOD_ID_LEN);
+	s->adopted = s->kept = true;
+	s->state = SESSION_RUNNING;
 	return s;
 }
 
@@ -249,11 +272,21 @@ int session_on_started(struct session *s, int link_fd)
 		send_kill(s);
 		return 0;
 	}
-	if (s->policy.wall.value > 0)
-		uv_timer_start(&s->timer, on_timeout, s->policy.wall.value * 1000, 0);
+	session_begin(s);
 	if (s->client)
 		run_reply_started(s);
+	/* The client of a terminal is on its way to isod-session, after the reply. */
+	if (!s->terminal)
+		keep_send(s);
 	return 0;
+}
+
+void session_begin(struct session *s)
+{
+	int64_t limit = (int64_t)s->policy.wall.value * 1000, passed = s->adopted ? timestamp_now() - s->started : 0;
+
+	if (limit > 0)
+		uv_timer_start(&s->timer, on_timeout, passed < limit ? (uint64_t)(limit - passed) : 0, 0);
 }
 
 int session_on_port(struct session *s, uint16_t host, uint16_t inside)
@@ -299,6 +332,8 @@ void session_on_exited(struct session *s, enum exit_kind kind, int32_t value)
 	audit_exit(s);
 	if (s->client)
 		run_reply_exited(s);
+	if (s->kept)
+		keep_send(s);
 }
 
 void session_on_ended(struct session *s, enum exit_kind kind, int32_t value)
@@ -315,6 +350,8 @@ void session_on_ended(struct session *s, enum exit_kind kind, int32_t value)
 	session_link_drain(&s->link);
 	session_on_exited(s, kind, value);
 	s->gone = true;
+	if (s->kept)
+		monitor_send_session_done(&s->control->monitor, s->id);
 	if (s->client)
 		run_reply_gone(s);
 	registry_retire(&s->control->registry, s);

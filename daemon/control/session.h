@@ -43,6 +43,8 @@ struct session {
 	enum session_state state;
 	enum session_cause cause;
 	bool gone;    /* isod has said that nothing of it is left */
+	bool kept;    /* it was left with isod, for an isod-control after this one (keep.h) */
+	bool adopted; /* an isod-control before this one has started it */
 	bool history; /* in registry.ended */
 	char id[ISOD_ID_LEN + 1];
 	char name[SESSION_LABEL_MAX + 1];
@@ -81,6 +83,8 @@ struct session {
 
 /* A fresh one with a random id, STARTING. NULL without memory or randomness. */
 struct session *session_new(struct control *control, uint32_t uid);
+/* The same of one that there is already. */
+struct session *session_new_adopted(struct control *control, uint32_t uid, const char *id);
 /* An empty ENDED one, without anything of libuv's, for history_read(). NULL without memory. */
 struct session *session_new_from_history(struct control *control, const char *id);
 /* Keeps the arguments as listings show them: cut after SESSION_ARGV_MAX bytes. 0 or -ENOMEM. */
@@ -92,6 +96,9 @@ void session_release(struct session *s);
 /* fds: as of CONTROL_START. */
 int session_start(struct session *s, struct connection *client, const int *fds, size_t n_fds, unsigned control_flags,
 		  struct error *e);
+
+/* It has begun, and whoever has started it knows: limits of time count, isod keeps it. */
+void session_begin(struct session *s);
 
 /* From isod. */
 int session_on_started(struct session *s, int link_fd);

@@ -87,7 +87,7 @@ static bool exit_fits(const struct session *s, const struct session_status *m)
 {
 	return (m->kind == EXIT_KIND_CODE && m->value >= 0 && m->value <= 255) ||
 	       (m->kind == EXIT_KIND_SIGNAL && m->value > 0 && m->value <= 64) || m->kind == EXIT_KIND_LOST ||
-	       (m->kind == EXIT_KIND_TIME && s->cause == CAUSE_TIME);
+	       (m->kind == EXIT_KIND_TIME && (s->cause == CAUSE_TIME || s->adopted));
 }
 
 /* 0, or -EBADMSG. May end the session's link, not the session. */
@@ -152,24 +152,45 @@ static int handle(struct session *s, const union message *m, size_t n)
 	return 0;
 }
 
+/* Without taking it out of the socket. Returns its length, 0 at the end of file, or -errno. */
+static ssize_t look_at_next(const struct session_link *l, union message *ret)
+{
+	ssize_t n = recv(l->fd, ret, sizeof(*ret), MSG_PEEK | MSG_TRUNC | MSG_DONTWAIT);
+
+	return n < 0 ? -errno : n;
+}
+
+/* Descriptors that came with it are dropped by the kernel: there is no room for them. */
+static void take_out(const struct session_link *l)
+{
+	char byte;
+
+	while (recv(l->fd, &byte, sizeof(byte), MSG_DONTWAIT) < 0 && errno == EINTR)
+		;
+}
+
+/* A message is taken out once it was acted upon and written down: where this process dies before, the next isod-control
+ * finds it in the socket, which isod holds. */
 static void read_messages(struct session_link *l, unsigned max)
 {
 	while (l->fd >= 0 && max-- > 0) {
 		union message m = { 0 };
-		int fds[1];
-		size_t n_fds = 0;
-		ssize_t n = fd_pass_receive(l->fd, &m, sizeof(m), fds, &n_fds);
+		ssize_t n = look_at_next(l, &m);
 
 		if (n == -EAGAIN)
 			return;
 		/* It closed with an order of ours unread; what it sent before, the exit status among it, still waits.
 		 */
-		if (n == -ECONNRESET)
+		if (n == -ECONNRESET || n == -EINTR)
 			continue;
-		if (n == 0)
-			broken(l, "its helper has ended");
-		else if (n < (ssize_t)sizeof(m.type) || handle(l->session, &m, (size_t)n) < 0)
+		if (n <= 0) {
+			broken(l, n == 0 ? "its helper has ended" : "its helper cannot be heard");
+			continue;
+		}
+		if (n < (ssize_t)sizeof(m.type) || n > (ssize_t)sizeof(m) || handle(l->session, &m, (size_t)n) < 0)
 			broken(l, "its helper sent a message that does not fit");
+		else if (l->fd >= 0)
+			take_out(l);
 	}
 }
 

@@ -12,6 +12,7 @@
 #include "base/fd_pass.h"
 #include "base/log.h"
 #include "daemon/monitor/monitor.h"
+#include "daemon/monitor/keep.h"
 #include "daemon/monitor/layer_call.h"
 #include "daemon/monitor/session_start.h"
 #include "daemon/monitor/child_spawn.h"
@@ -20,11 +21,13 @@
 #define BACKOFF_FIRST_MS 100
 #define BACKOFF_MAX_MS 5000
 /* A control that lived so long was well: the next restart is at once again. */
-#define BACKOFF_FORGET_MS 10000
+#define WELL_MS 10000
 /* What it may take to write its last lines when isod ends. */
 #define CLOSE_PATIENCE_MS 2000
 /* One turn of the loop takes no more messages than this. */
 #define RECEIVE_BATCH 64
+/* Of these batches so many are read from one that has ended: more than its socket holds. */
+#define LAST_WORDS 16
 
 static int on_peer_done(struct monitor *m, const struct control_message *message, const int *fds, size_t n)
 {
@@ -54,6 +57,8 @@ static const struct {
 	{ CONTROL_LAYER_LIST, 0, 0, false, layer_call_list },
 	{ CONTROL_LAYER_OPEN, 0, 0, true, layer_call_open },
 	{ CONTROL_LAYER_DISCARD, 0, 0, true, layer_call_discard },
+	{ CONTROL_KEEP, 1, 2, true, keep_take },
+	{ CONTROL_SESSION_DONE, 0, 0, true, keep_done },
 };
 
 static bool id_is_valid(const struct control_message *message)
@@ -80,24 +85,34 @@ static void watch(struct control_link *c)
 	uv_poll_start(&c->poll, UV_READABLE | (c->n_queued ? UV_WRITABLE : 0), on_poll);
 }
 
+static void close_fds(const int *fds, size_t n_fds)
+{
+	for (size_t i = 0; i < n_fds; i++)
+		fd_close(fds[i]);
+}
+
 static void drop_queue(struct control_link *c)
 {
 	struct control_packet *p;
 
 	while ((p = STAILQ_FIRST(&c->queue))) {
 		STAILQ_REMOVE_HEAD(&c->queue, link);
-		fd_close(p->fd);
+		close_fds(p->fds, p->n_fds);
 		free(p);
 	}
 	c->n_queued = 0;
 }
 
-/* Fail closed: whoever speaks for the policy is gone, so nothing runs on under it. */
-static void fall(struct control_link *c, const char *why)
+/*
+ * It died: what it has kept of its sessions is given to the next one. Fail closed where it broke the rules instead, for
+ * then nothing that it has kept is to be believed.
+ */
+static void fall(struct control_link *c, const char *why, bool may_keep)
 {
 	if (c->state != CONTROL_UP)
 		return;
-	log_error("isod-control: %s; its sessions end", why);
+	log_error("isod-control: %s; %s", why,
+		  may_keep ? "those of its sessions that run live on" : "its sessions end");
 	c->state = CONTROL_FALLING;
 	uv_poll_stop(&c->poll);
 	uv_close((uv_handle_t *)&c->poll, NULL);
@@ -105,7 +120,7 @@ static void fall(struct control_link *c, const char *why)
 	drop_queue(c);
 	child_kill(&c->process);
 	peers_clear(&c->monitor->peers);
-	sessions_end_all(c->monitor);
+	keep_after_fall(c->monitor, may_keep);
 	monitor_update_listener(c->monitor);
 }
 
@@ -125,7 +140,7 @@ static void receive(struct control_link *c)
 		if (n == -EAGAIN || n == -EINTR)
 			return;
 		if (n <= 0 && n != -EMSGSIZE) {
-			fall(c, "closed its channel");
+			fall(c, "closed its channel", true);
 			return;
 		}
 		if (n == sizeof(packet.message))
@@ -133,13 +148,13 @@ static void receive(struct control_link *c)
 		for (size_t f = 0; n > 0 && f < n_fds; f++)
 			fd_close(fds[f]);
 		if (r < 0)
-			fall(c, "sent what it must not send");
+			fall(c, "sent what it must not send", false);
 	}
 }
 
-static int send_one(struct control_link *c, const struct control_message *message, int fd)
+static int send_one(struct control_link *c, const struct control_message *message, const int *fds, size_t n_fds)
 {
-	ssize_t n = fd_pass_send(c->fd, message, sizeof(*message), &fd, fd >= 0);
+	ssize_t n = fd_pass_send(c->fd, message, sizeof(*message), fds, n_fds);
 
 	return n < 0 ? (int)n : 0;
 }
@@ -150,16 +165,16 @@ static void flush(struct control_link *c)
 	int r = 0;
 
 	while (r == 0 && (p = STAILQ_FIRST(&c->queue))) {
-		r = send_one(c, &p->message, p->fd);
+		r = send_one(c, &p->message, p->fds, p->n_fds);
 		if (r < 0)
 			break;
 		STAILQ_REMOVE_HEAD(&c->queue, link);
 		c->n_queued--;
-		fd_close(p->fd);
+		close_fds(p->fds, p->n_fds);
 		free(p);
 	}
 	if (r < 0 && r != -EAGAIN && r != -EINTR)
-		fall(c, "cannot be written to");
+		fall(c, "cannot be written to", true);
 }
 
 static void on_poll(uv_poll_t *poll, int status, int events)
@@ -167,7 +182,7 @@ static void on_poll(uv_poll_t *poll, int status, int events)
 	struct control_link *c = poll->data;
 
 	if (status < 0)
-		fall(c, "has no channel any more");
+		fall(c, "has no channel any more", true);
 	if (c->state == CONTROL_UP && events & UV_WRITABLE)
 		flush(c);
 	if (c->state == CONTROL_UP && events & UV_READABLE)
@@ -179,23 +194,29 @@ static void on_poll(uv_poll_t *poll, int status, int events)
 
 void control_link_send(struct control_link *c, const struct control_message *message, int fd)
 {
+	control_link_send_fds(c, message, &fd, fd >= 0);
+}
+
+void control_link_send_fds(struct control_link *c, const struct control_message *message, const int *fds, size_t n_fds)
+{
 	struct control_packet *p;
-	int r = c->state != CONTROL_UP ? -ENOTCONN : (c->n_queued ? -EAGAIN : send_one(c, message, fd));
+	int r = c->state != CONTROL_UP ? -ENOTCONN : (c->n_queued ? -EAGAIN : send_one(c, message, fds, n_fds));
 
 	if (r != -EAGAIN && r != -EINTR) {
-		fd_close(fd);
+		close_fds(fds, n_fds);
 		if (r < 0 && r != -ENOTCONN)
-			fall(c, "cannot be written to");
+			fall(c, "cannot be written to", true);
 		return;
 	}
 	p = malloc(sizeof(*p));
 	if (!p) {
-		fd_close(fd);
-		fall(c, "cannot be told something for want of memory");
+		close_fds(fds, n_fds);
+		fall(c, "cannot be told something for want of memory", true);
 		return;
 	}
 	p->message = *message;
-	p->fd = fd;
+	memcpy(p->fds, fds, n_fds * sizeof(*fds));
+	p->n_fds = n_fds;
 	STAILQ_INSERT_TAIL(&c->queue, p, link);
 	c->n_queued++;
 	watch(c);
@@ -214,6 +235,11 @@ static void on_restart(uv_timer_t *timer)
 	uv_timer_start(&c->restart, on_restart, c->backoff_ms, 0);
 }
 
+bool control_link_was_well(const struct control_link *c)
+{
+	return uv_now(&c->monitor->loop) - c->started_ms > WELL_MS;
+}
+
 static void on_exit_of_control(struct child *child)
 {
 	struct control_link *c = child->owner;
@@ -225,11 +251,14 @@ static void on_exit_of_control(struct child *child)
 		return;
 	}
 	log_warning("isod-control ended: %s", child_describe(child, text, sizeof(text)));
-	fall(c, "ended");
+	/* Its last words may say which sessions are to live on. */
+	for (unsigned i = 0; i < LAST_WORDS && c->state == CONTROL_UP; i++)
+		receive(c);
+	fall(c, "ended", true);
 	c->state = CONTROL_DOWN;
 	if (c->monitor->stopping)
 		return;
-	if (uv_now(&c->monitor->loop) - c->started_ms > BACKOFF_FORGET_MS)
+	if (control_link_was_well(c))
 		c->backoff_ms = 0;
 	c->backoff_ms = c->backoff_ms ? c->backoff_ms * 2 : BACKOFF_FIRST_MS;
 	if (c->backoff_ms > BACKOFF_MAX_MS)
@@ -296,6 +325,7 @@ int control_link_start(struct control_link *c)
 	c->generation++;
 	watch(c);
 	say_hello(c);
+	keep_adopt(m);
 	monitor_update_listener(m);
 	return 0;
 }

@@ -5,7 +5,8 @@
  *
  *   DOWN      no process. control_link_start(), or the timer after a death, leads to UP.
  *   UP        messages pass. A message that does not fit, or the end of the process or the channel, leads to FALLING.
- *   FALLING   it is being killed; its sessions and connections are gone. Its reaping leads to DOWN.
+ *   FALLING   it is being killed; its connections are gone, and with them the sessions that it has not kept (keep.h).
+ * Its reaping leads to DOWN.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,10 +18,14 @@
 
 struct monitor;
 
+/* Of CONTROL_ADOPT. */
+#define CONTROL_SEND_FDS 3
+
 struct control_packet {
 	STAILQ_ENTRY(control_packet) link;
 	struct control_message message;
-	int fd; /* owned, or -1 */
+	int fds[CONTROL_SEND_FDS]; /* owned */
+	size_t n_fds;
 };
 
 enum control_state { CONTROL_DOWN, CONTROL_UP, CONTROL_FALLING };
@@ -45,6 +50,10 @@ int control_link_open(struct control_link *c, struct monitor *m);
 int control_link_start(struct control_link *c);
 /* Sends or queues one message and takes fd (-1 = none). Dropped where control is not up. */
 void control_link_send(struct control_link *c, const struct control_message *message, int fd);
+/* The same with several. */
+void control_link_send_fds(struct control_link *c, const struct control_message *message, const int *fds, size_t n_fds);
+/* It has lived for a while: what it was given does not kill it. */
+bool control_link_was_well(const struct control_link *c);
 /* Closes the handles; run the loop afterwards. */
 void control_link_close(struct control_link *c);
 

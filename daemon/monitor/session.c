@@ -1,6 +1,7 @@
 #include "daemon/monitor/session.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -8,6 +9,7 @@
 
 #include "base/fd.h"
 #include "base/log.h"
+#include "daemon/monitor/keep.h"
 #include "daemon/monitor/layer_call.h"
 #include "daemon/monitor/monitor.h"
 #include "daemon/monitor/tree_remove.h"
@@ -53,7 +55,7 @@ struct session *session_new(struct monitor *m, const char *id, uid_t uid)
 	s->generation = m->control.generation;
 	s->uid = uid;
 	memcpy(s->id, id, sizeof(s->id));
-	s->report_fd = s->control_end = -1;
+	s->report_fd = s->control_end = s->keep.state = s->keep.client = -1;
 	s->cgroup = (struct cgroup_leaf)CGROUP_LEAF_INIT;
 	s->scratch_left = -EINPROGRESS;
 	uv_timer_init(&m->loop, &s->timer);
@@ -108,6 +110,20 @@ static void on_timer_closed(uv_handle_t *handle)
 	monitor_session_gone(m);
 }
 
+/* How it ended is not lost while there is no isod-control, or where it dies before that is written down. */
+static bool waits_for_control(struct session *s)
+{
+	struct monitor *m = s->monitor;
+
+	if (!s->keep.there || m->stopping)
+		return false;
+	if (!s->keep.told && m->control.state == CONTROL_UP && s->generation == m->control.generation) {
+		s->keep.told = true;
+		tell_control(s, CONTROL_SESSION_ENDED, -1);
+	}
+	return true;
+}
+
 static void finish(struct session *s)
 {
 	if (s->scratch_left < 0)
@@ -117,7 +133,9 @@ static void finish(struct session *s)
 	s->control_end = fd_close(s->control_end);
 	cgroup_leaf_close(&s->cgroup);
 	LIST_REMOVE(s, link);
-	tell_control(s, s->was_started ? CONTROL_SESSION_ENDED : CONTROL_SESSION_FAILED, -1);
+	if (!s->keep.told)
+		tell_control(s, s->was_started ? CONTROL_SESSION_ENDED : CONTROL_SESSION_FAILED, -1);
+	keep_drop(s);
 	uv_close((uv_handle_t *)&s->timer, on_timer_closed);
 }
 
@@ -218,12 +236,16 @@ static bool helper_failed(const struct session *s)
 static void judge_start(struct session *s)
 {
 	if (s->error.code == ERROR_NONE && s->pid1.pid > 0) {
-		s->was_started = true;
-		s->state = SESSION_RUNNING;
-		uv_timer_stop(&s->timer);
-		tell_control(s, CONTROL_SESSION_STARTED, s->control_end);
-		s->control_end = -1;
-		return;
+		int theirs = fcntl(s->control_end, F_DUPFD_CLOEXEC, 0);
+
+		if (theirs >= 0) {
+			s->was_started = true;
+			s->state = SESSION_RUNNING;
+			uv_timer_stop(&s->timer);
+			tell_control(s, CONTROL_SESSION_STARTED, theirs);
+			return;
+		}
+		error_set(&s->error, ERROR_LIMIT, errno, "launch", "", "There are no descriptors left.");
 	}
 	error_set(&s->error, ERROR_INTERNAL, 0, "launch", "Look into the log of isod.",
 		  "isod-launch ended without a report.");
@@ -246,8 +268,14 @@ static void settle(struct session *s)
 		layer_call_session_over(s);
 	if (s->state == SESSION_ENDING && !anybody_alive(s) && s->report_fd < 0)
 		begin_cleaning(s);
-	if (s->state == SESSION_CLEANING && s->scratch_left != -EINPROGRESS && cgroup_is_gone(s))
+	if (s->state == SESSION_CLEANING && s->scratch_left != -EINPROGRESS && cgroup_is_gone(s) &&
+	    !waits_for_control(s))
 		finish(s);
+}
+
+void session_go_on(struct session *s)
+{
+	settle(s);
 }
 
 void session_child_ended(struct child *child)

@@ -7,8 +7,9 @@
  *              A report of failure, the death of a helper, the time limit: ENDING.
  *   RUNNING    until pid 1 or isod-session ends, or somebody wants it ended: ENDING.
  *   ENDING     everything was told to die. isod-session has a while to hand over its last bytes. All reaped: CLEANING.
- *   CLEANING   the control group and the scratch folder go. Then CONTROL_SESSION_FAILED or CONTROL_SESSION_ENDED, and
- *              the record leaves the list: GONE, freed once its handles are closed.
+ *   CLEANING   the control group and the scratch folder go. Then CONTROL_SESSION_FAILED or CONTROL_SESSION_ENDED, and,
+ *              of one that was kept once isod-control has written that down, the record leaves the list: GONE, freed
+ *              once its handles are closed.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -27,6 +28,14 @@ struct etc_layer;
 struct monitor;
 struct peer;
 
+/* What isod-control has left here for the one after it (keep.h). */
+struct keep {
+	bool there;        /* the session outlives isod-control */
+	int state, client; /* of CONTROL_KEEP, never read here; client: or -1 */
+	unsigned adopted;  /* how many isod-controls were given it in a row and died soon */
+	bool told;         /* CONTROL_SESSION_ENDED was sent: CONTROL_SESSION_DONE will come */
+};
+
 enum session_state { SESSION_STARTING, SESSION_RUNNING, SESSION_ENDING, SESSION_CLEANING, SESSION_GONE };
 
 struct session {
@@ -44,7 +53,9 @@ struct session {
 	bool was_started;
 	LIST_HEAD(, layer_wait) layer_waits; /* calls that wait for its end (layer_call.c) */
 	bool keeps_layer;                    /* layers.h: removed again where the program never ran */
-	int control_end; /* isod-control's end of its channel to isod-session, until it is handed over */
+	int control_end; /* isod-control's end of its channel to isod-session: every isod-control gets this one, and
+			    what was not read from it stays in it */
+	struct keep keep;
 	struct error error;
 	uint32_t late_key; /* of its record in the late guard; 0 = none */
 	struct late_telling late_telling;
@@ -79,6 +90,8 @@ void session_child_ended(struct child *child);
 /* Ends it, whatever its state. Idempotent. e: why, or NULL; the first reason of a start is what control is told. */
 void session_end(struct session *s, const struct error *e);
 void sessions_end_all(struct monitor *m);
+/* Goes on where it waited for isod-control: another one is there, or none will be. */
+void session_go_on(struct session *s);
 /* No process of the view is left; what isod still has to clear away may take a while. */
 bool session_is_over(const struct session *s);
 

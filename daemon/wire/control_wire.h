@@ -3,7 +3,8 @@
 /*
  * isod <-> isod-control. SOCK_SEQPACKET, one struct control_message a packet. isod trusts nothing in it: a message that
  * does not fit, a plan for another uid than the peer of .connection, an unknown connection or session: isod logs it,
- * ends isod-control and starts a new one (the sessions end with it: fail closed).
+ * ends isod-control and starts a new one (the sessions end with it: fail closed). Where isod-control merely dies, the
+ * sessions that it kept (KEEP) live on, and the next one is given them (ADOPT).
  */
 #include <assert.h>
 #include <stddef.h>
@@ -30,6 +31,9 @@ enum control_type {
 			  chooses, error.step: its program; limits.pids: so many more were not told before this one, kind
 			  0: and nothing else */
 	CONTROL_PORT,  /* id; value of the host's loopback leads to port kind of the session; before SESSION_STARTED */
+	CONTROL_ADOPT, /* id, uid: a session that an earlier isod-control has started and kept; descriptors: the same
+			  channel to isod-session, what was not read from it still in it; the state of KEEP; where
+			  connection is not 0 the client's connection, with its gid and pid */
 	/* control -> isod */
 	CONTROL_PEER_DONE, /* connection: isod may forget it */
 	CONTROL_START, /* connection, id, uid, flags; descriptors: plan, egress, then stdin, stdout, stderr unless PTY,
@@ -42,6 +46,10 @@ enum control_type {
 	CONTROL_LAYER_LIST,    /* connection: the layers of its peer; root's are everybody's */
 	CONTROL_LAYER_OPEN,    /* connection, id, flags */
 	CONTROL_LAYER_DISCARD, /* connection, id */
+	CONTROL_KEEP, /* id; its client knows that it runs: it outlives this isod-control from now on. Descriptors: what
+			 the next one needs to know of it, sealed, in a form that is isod-control's own; and the
+			 client's connection, where its answer is still to come. In place of those of an earlier KEEP */
+	CONTROL_SESSION_DONE, /* id: what SESSION_ENDED said of a kept one is written down */
 	CONTROL_TYPE_END
 };
 

@@ -28,7 +28,7 @@ def alive(pids):
     return found
 
 
-@pytest.mark.parametrize('victim', ['isod', 'isod-control', 'isod-session', 'isod-launch'])
+@pytest.mark.parametrize('victim', ['isod', 'isod-session', 'isod-launch'])
 def test_kill_9(own_isod, victim):
     p = start(own_isod)
     family = own_isod.helpers()

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/cleanup.h"
 #include "base/limits.h"
@@ -27,6 +28,26 @@ int audit_open(struct audit *a, uint32_t uid, const char *id, struct audit_file 
 	*ret = (struct audit_file){ .fd = fd, .uid = uid };
 	memcpy(ret->id, id, ISOD_ID_LEN);
 	audit_keep_begin(&a->keep, uid);
+	return 0;
+}
+
+int audit_open_again(struct audit *a, uint32_t uid, const char *id, struct audit_file *ret)
+{
+	char name[ISOD_ID_LEN + sizeof(AUDIT_SUFFIX)];
+	struct stat st;
+	int fd;
+
+	file_name(id, name);
+	fd = openat(a->dir_fd, name, O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st) < 0) {
+		int r = -errno;
+
+		fd_close(fd);
+		return r;
+	}
+	*ret = (struct audit_file){ .fd = fd, .uid = uid, .size = st.st_size };
+	memcpy(ret->id, id, ISOD_ID_LEN);
+	audit_keep_again(&a->keep, uid, id);
 	return 0;
 }
 

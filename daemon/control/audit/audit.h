@@ -39,6 +39,8 @@ struct audit_file {
 
 /* id must be valid. A file of that id must not exist. 0 or -errno. */
 int audit_open(struct audit *a, uint32_t uid, const char *id, struct audit_file *ret);
+/* Goes on with the file of a session that an earlier isod-control has begun. 0 or -errno. */
+int audit_open_again(struct audit *a, uint32_t uid, const char *id, struct audit_file *ret);
 /* Appends the line and its end. 0 or -errno; the file holds whole lines in any case. */
 int audit_append(struct audit *a, struct audit_file *f, struct buffer *line);
 /* Brings the file to the disk, in a thread of its own, and closes it. */

@@ -390,6 +390,17 @@ static const char *cause_name(const struct session *s)
 	return s->exit_kind == EXIT_KIND_LOST ? "lost" : "exit";
 }
 
+void audit_adopted(struct session *s)
+{
+	_cleanup_buffer_ struct buffer line = BUFFER_INIT(LINE_MAX_BYTES);
+	struct json_writer *w = begin(s, &line, "session.adopted");
+
+	if (!w)
+		return;
+	json_write_member_string(w, "policy", s->digest);
+	end(s, w, &line);
+}
+
 void audit_exit(struct session *s)
 {
 	_cleanup_buffer_ struct buffer line = BUFFER_INIT(LINE_MAX_BYTES);

@@ -14,6 +14,8 @@ struct session;
 
 /* Opens the session's file too. pid: of the client. 0 or -errno: nothing may be started that is not written down. */
 int audit_start(struct session *s, const char *const *argv, int32_t pid);
+/* Another isod-control writes from here on. */
+void audit_adopted(struct session *s);
 /* The session's policy is another one from here on. 0 or -errno. */
 int audit_policy(struct session *s);
 /* event: "grant", "revoke", "grant.used", "grant.expired". seconds: 0 = until the session ends. */

@@ -87,6 +87,22 @@ void audit_keep_begin(struct audit_keep *k, uint32_t uid)
 	trim(k, o);
 }
 
+void audit_keep_again(struct audit_keep *k, uint32_t uid, const char *id)
+{
+	struct audit_owner *o = owner_of(k, uid);
+	struct kept *file;
+
+	if (!o)
+		return;
+	TAILQ_FOREACH (file, &o->ended, link) {
+		if (strcmp(file->id, id) != 0)
+			continue;
+		forget(o, file);
+		break;
+	}
+	o->n_live++;
+}
+
 void audit_keep_end(struct audit_keep *k, uint32_t uid, const char *id, off_t size)
 {
 	struct audit_owner *o = owner_of(k, uid);
@@ -115,8 +131,7 @@ void audit_keep_open(struct audit_keep *k, int dir_fd)
 		if (o)
 			add_ended(o, item->id, item->size);
 	}
-	LIST_FOREACH (o, &k->owners, entry)
-		trim(k, o);
+	/* Nothing is removed yet: isod is about to say which of them are of sessions that run. */
 	history_list_done(&found);
 }
 

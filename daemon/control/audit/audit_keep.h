@@ -19,6 +19,8 @@ void audit_keep_done(struct audit_keep *k);
 
 /* A file of uid begins; it ends with this size. */
 void audit_keep_begin(struct audit_keep *k, uint32_t uid);
+/* The same of a file that is there already, and may count as an ended one. Removes nothing. */
+void audit_keep_again(struct audit_keep *k, uint32_t uid, const char *id);
 void audit_keep_end(struct audit_keep *k, uint32_t uid, const char *id, off_t size);
 
 #endif

@@ -175,6 +175,7 @@ static int prepare(struct connection *c, struct session *s, const struct call *c
 		   struct error *e)
 {
 	_cleanup_caller_ struct caller caller = CALLER_INIT;
+	_cleanup_free_ char *administrator = NULL;
 	_cleanup_plan_built_ struct plan_built built = PLAN_BUILT_INIT;
 	struct plan_input input = {
 		.id = s->id, .caller = &caller, .run = p, .policy = &s->policy, .probe = &c->control->probe
@@ -185,10 +186,12 @@ static int prepare(struct connection *c, struct session *s, const struct call *c
 	if (r == 0)
 		r = registry_admit(&c->control->registry, c->uid, p->name, e);
 	if (r == 0) {
-		r = policy_merge(c->control->config_fd, &p->policies, &s->policy, e);
+		r = policy_merge_administrator(c->control->config_fd, &administrator, e);
+		if (r == 0)
+			r = policy_merge_texts(administrator, &p->policies, &s->policy, e);
 		s->has_policy = true;
 	}
-	if (r == 0 && reload_keep(&s->reload, &p->policies) < 0)
+	if (r == 0 && reload_keep(&s->reload.texts, administrator, &p->policies) < 0)
 		r = no_memory(e);
 	if (r == 0) {
 		input.ssh = p->ssh_agent && policy_lends_ssh(&s->policy);

@@ -32,13 +32,14 @@ static int check_owner(int fd, struct error *e)
 	return 0;
 }
 
-/* 0 with *ret = NULL where there is none. */
-static int read_administrator(int config_fd, char **ret, size_t *ret_len, struct error *e)
+int policy_merge_administrator(int config_fd, char **ret, struct error *e)
 {
 	_cleanup_close_ int fd = -1;
 	struct stat st;
+	size_t len;
 	int r;
 
+	*ret = NULL;
 	if (fstat(config_fd, &st) < 0)
 		return unusable(e, errno, NULL, "cannot be examined");
 	if (!S_ISDIR(st.st_mode))
@@ -51,8 +52,10 @@ static int read_administrator(int config_fd, char **ret, size_t *ret_len, struct
 	r = check_owner(fd, e);
 	if (r < 0)
 		return r;
-	r = fd_read_file(fd, LIMIT_POLICY_FILE, ret, ret_len);
-	return r < 0 ? unusable(e, -r, NULL, "cannot be read") : 0;
+	r = fd_read_file(fd, LIMIT_POLICY_FILE, ret, &len);
+	if (r < 0)
+		return unusable(e, -r, NULL, "cannot be read");
+	return strlen(*ret) == len ? 0 : unusable(e, EILSEQ, NULL, "has a NUL byte in it");
 }
 
 /* The layers that a client may send, in their order. */
@@ -103,23 +106,28 @@ static int take_client(const struct json_objects *texts, struct policy_input *la
 	return 0;
 }
 
-int policy_merge(int config_fd, const struct json_objects *texts, struct policy *ret, struct error *e)
+int policy_merge_texts(const char *administrator, const struct json_objects *texts, struct policy *ret, struct error *e)
 {
 	struct policy_input layers[LIMIT_POLICY_LAYERS + 1];
-	_cleanup_free_ char *administrator = NULL;
-	size_t n = 0, len = 0;
+	size_t n = 0;
 	int r;
 
 	if (texts->count > LIMIT_POLICY_LAYERS)
 		return error_set(e, ERROR_LIMIT, E2BIG, "policies", NULL, "More than %d policies were sent.",
 				 LIMIT_POLICY_LAYERS);
-	r = read_administrator(config_fd, &administrator, &len, e);
-	if (r < 0)
-		return r;
 	if (administrator)
-		layers[n++] = (struct policy_input){
-			.layer = POLICY_ADMINISTRATOR, .path = SHOWN_PATH, .text = administrator, .len = len
-		};
+		layers[n++] = (struct policy_input){ .layer = POLICY_ADMINISTRATOR,
+						     .path = SHOWN_PATH,
+						     .text = administrator,
+						     .len = strlen(administrator) };
 	r = take_client(texts, layers, &n, e);
 	return r < 0 ? r : policy_load(layers, n, ret, e);
+}
+
+int policy_merge(int config_fd, const struct json_objects *texts, struct policy *ret, struct error *e)
+{
+	_cleanup_free_ char *administrator = NULL;
+	int r = policy_merge_administrator(config_fd, &administrator, e);
+
+	return r < 0 ? r : policy_merge_texts(administrator, texts, ret, e);
 }

@@ -10,5 +10,9 @@
  * file of the administrator's that cannot be trusted or read refuses everything. policy_done() in any case.
  */
 int policy_merge(int config_fd, const struct json_objects *texts, struct policy *ret, struct error *e);
+/* The two halves of it. *ret: the administrator's text, the caller's to free, or NULL where there is none. */
+int policy_merge_administrator(int config_fd, char **ret, struct error *e);
+int policy_merge_texts(const char *administrator, const struct json_objects *texts, struct policy *ret,
+		       struct error *e);
 
 #endif

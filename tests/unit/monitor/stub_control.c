@@ -119,8 +119,9 @@ static void follow(bool kill_it, bool leave_it)
 		receive(&m, &fd);
 		if (m.type == CONTROL_SESSION_STARTED) {
 			say("started %s fd %d\n", m.id, fd >= 0);
+			/* Not by closing it: isod has it, too. */
 			if (leave_it)
-				fd_close(fd);
+				shutdown(fd, SHUT_RDWR);
 			m = (struct control_message){ .type = CONTROL_KILL };
 			memcpy(m.id, STUB_ID, sizeof(STUB_ID));
 			if (kill_it && fd_pass_send(CONTROL_FD_MONITOR, &m, sizeof(m), NULL, 0) < 0)
