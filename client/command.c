@@ -10,29 +10,12 @@
 #include "isod_config.h"
 
 const struct command *const commands[] = {
-	&command_run,
-	&command_sessions,
-	&command_show,
-	&command_log,
-	&command_kill,
-	&command_grant,
-	&command_revoke,
-	&command_policy_show,
-	&command_policy_check,
-	&command_policy_test,
-	&command_policy_explain,
-	&command_policy_reload,
-	&command_policy_learn,
-	&command_diff,
-	&command_apply,
-	&command_discard,
-	&command_trust,
-	&command_status,
-	&command_describe,
-	&command_gateway,
-	&command_completion,
-	&command_help,
-	NULL,
+	&command_run,           &command_sessions,     &command_show,        &command_log_verify,
+	&command_log,           &command_kill,         &command_grant,       &command_revoke,
+	&command_policy_show,   &command_policy_check, &command_policy_test, &command_policy_explain,
+	&command_policy_reload, &command_policy_learn, &command_diff,        &command_apply,
+	&command_discard,       &command_trust,        &command_status,      &command_describe,
+	&command_gateway,       &command_completion,   &command_help,        NULL,
 };
 
 const struct option global_options[] = {

@@ -84,6 +84,12 @@ static const struct json_field log_fields[] = {
 };
 const struct json_schema schema_log = SCHEMA(log_fields, "Log", struct log_parameters);
 
+static const struct json_field log_verify_fields[] = {
+	{ "session", JSON_FIELD_STRING, offsetof(struct log_verify_parameters, session), .max = SESSION_NAME_MAX },
+	{ "head", JSON_FIELD_STRING, offsetof(struct log_verify_parameters, head), .max = 128 },
+};
+const struct json_schema schema_log_verify = SCHEMA(log_verify_fields, "LogVerify", struct log_verify_parameters);
+
 static const struct json_field kill_fields[] = {
 	SESSION(struct kill_parameters),
 	{ "signal", JSON_FIELD_INTEGER, offsetof(struct kill_parameters, signal), .max = SIGNAL_MAX },
@@ -156,6 +162,7 @@ const struct schema_method schema_methods[] = {
 	{ "org.isod.List", &schema_list },
 	{ "org.isod.Show", &schema_show },
 	{ "org.isod.Log", &schema_log },
+	{ "org.isod.LogVerify", &schema_log_verify },
 	{ "org.isod.Kill", &schema_kill },
 	{ "org.isod.Layers", &schema_none },
 	{ "org.isod.Layer", &schema_layer },

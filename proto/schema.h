@@ -61,6 +61,11 @@ struct log_parameters {
 	bool follow;
 };
 
+struct log_verify_parameters {
+	const char *session; /* or NULL */
+	const char *head;    /* or NULL */
+};
+
 struct kill_parameters {
 	const char *session;
 	int64_t signal; /* 0 where absent */
@@ -114,6 +119,7 @@ extern const struct json_schema schema_run;
 extern const struct json_schema schema_list;
 extern const struct json_schema schema_show;
 extern const struct json_schema schema_log;
+extern const struct json_schema schema_log_verify;
 extern const struct json_schema schema_kill;
 extern const struct json_schema schema_layer;
 extern const struct json_schema schema_discard;

@@ -165,7 +165,7 @@ int adopt_session(struct control *c, const struct control_message *m, int *fds, 
 	if (!s)
 		return -ENOMEM;
 	registry_add(&c->registry, s);
-	r = audit_open_again(&c->audit, s->uid, s->id, &s->audit);
+	r = audit_resume(&c->audit, s->uid, s->id, &s->audit);
 	if (r < 0)
 		error_set(&e, ERROR_INTERNAL, -r, "audit log", NULL, "Its audit file cannot be gone on with.");
 	if (r == 0) {

@@ -13,6 +13,7 @@
 #include "daemon/control/dispatch.h"
 #include "daemon/control/keep.h"
 #include "daemon/control/audit/log_reader.h"
+#include "daemon/control/method/log_verify.h"
 #include "daemon/control/session.h"
 #include "proto/varlink.h"
 
@@ -59,6 +60,7 @@ void connection_drop(struct connection *c)
 	if (s)
 		session_on_hang_up(s);
 	log_reader_detach(c->reader);
+	log_verify_detach(c->verify);
 	close_fds(c->fds, &c->n_fds);
 	close_poll(c);
 	uv_close((uv_handle_t *)&c->timer, on_closed);

@@ -14,6 +14,7 @@
 struct control;
 struct json_writer;
 struct log_reader;
+struct log_verify;
 struct session;
 
 /*
@@ -63,6 +64,7 @@ struct connection {
 
 	struct session *session;    /* that it started and waits for */
 	struct log_reader *reader;  /* its Log call */
+	struct log_verify *verify;  /* its LogVerify call */
 	enum layer_call layer_call; /* that isod has been asked for it */
 };
 

@@ -1,16 +1,21 @@
 #include "daemon/control/control.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "base/cleanup.h"
+#include "base/log.h"
 
 int control_open(struct control *c, uv_loop_t *loop, int monitor_fd, int audit_fd, int config_fd)
 {
+	int r;
+
 	*c = (struct control){ .loop = loop, .config_fd = config_fd };
 	LIST_INIT(&c->connections);
 	registry_init(&c->registry, c);
-	c->audit = (struct audit){ .loop = loop, .dir_fd = audit_fd };
-	audit_keep_open(&c->audit.keep, audit_fd);
+	r = audit_begin(&c->audit, loop, audit_fd);
+	if (r < 0)
+		log_error("the audit log cannot be opened: %s", strerror(-r));
 	view_probe_read(&c->probe);
 	return monitor_open(&c->monitor, c, monitor_fd);
 }
@@ -31,8 +36,7 @@ void control_close(struct control *c)
 void control_done(struct control *c)
 {
 	monitor_done(&c->monitor);
-	audit_keep_done(&c->audit.keep);
-	c->audit.dir_fd = fd_close(c->audit.dir_fd);
+	audit_done(&c->audit);
 	c->config_fd = fd_close(c->config_fd);
 }
 

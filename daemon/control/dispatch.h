@@ -30,6 +30,7 @@ int method_run(struct connection *c, const struct call *call, const void *parame
 int method_list(struct connection *c, const struct call *call, const void *parameters, struct error *e);
 int method_show(struct connection *c, const struct call *call, const void *parameters, struct error *e);
 int method_log(struct connection *c, const struct call *call, const void *parameters, struct error *e);
+int method_log_verify(struct connection *c, const struct call *call, const void *parameters, struct error *e);
 int method_layers(struct connection *c, const struct call *call, const void *parameters, struct error *e);
 int method_layer(struct connection *c, const struct call *call, const void *parameters, struct error *e);
 int method_discard(struct connection *c, const struct call *call, const void *parameters, struct error *e);

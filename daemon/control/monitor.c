@@ -40,6 +40,8 @@ static int on_peer(struct control *c, const struct control_message *m, int *fds,
 	if (n_fds != 1)
 		return -EBADMSG;
 	fd = take_fd(&fds[0]);
+	/* By now the sessions of an earlier isod-control have been given to us. */
+	audit_settle(&c->audit);
 	return connection_new(c, m->connection, m->uid, m->gid, m->pid, fd);
 }
 

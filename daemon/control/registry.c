@@ -173,19 +173,24 @@ static void append(struct registry *r, struct session *s)
 
 void registry_read_history(struct registry *r)
 {
-	struct history_list found = { 0 };
+	const struct audit_index *ix = &r->control->audit.index;
 	struct session *last = NULL;
+	unsigned n = 0;
 
 	if (r->history_read)
 		return;
 	r->history_read = true;
-	history_scan(r->control->audit.dir_fd, HISTORY_MAX, &found);
-	for (size_t i = 0; i < found.count; i++) {
+	for (size_t i = ix->n_entries; i > 0 && n < HISTORY_MAX; i--) {
+		char id[ISOD_ID_LEN + 1];
 		struct session *s;
 
-		if (is_known(r, found.items[i].id))
+		if (ix->entries[i - 1].flags)
 			continue;
-		s = history_read(r->control, found.items[i].id);
+		audit_index_id(&ix->entries[i - 1], id);
+		if (is_known(r, id))
+			continue;
+		n++;
+		s = history_read(r->control, id);
 		if (!s)
 			continue;
 		if (last)
@@ -194,7 +199,6 @@ void registry_read_history(struct registry *r)
 			append(r, s);
 		last = s;
 	}
-	history_list_done(&found);
 }
 
 struct session *registry_find(struct registry *r, uint32_t uid, const char *text, struct error *e)

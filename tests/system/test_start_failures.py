@@ -17,6 +17,8 @@ def records(isod):
     folder = os.path.join(isod.state_dir, 'audit')
     found = []
     for name in os.listdir(folder) if os.path.isdir(folder) else []:
+        if not name.endswith('.jsonl'):
+            continue
         with open(os.path.join(folder, name), encoding='utf-8') as f:
             found += [json.loads(line) for line in f]
     return found

@@ -16,6 +16,7 @@
 #include "daemon/control/session.h"
 #include "daemon/control/audit/timestamp.h"
 #include "json/write.h"
+#include "policy/address.h"
 #include "view/protect.h"
 
 /* The longest line: arguments at six bytes for one, a project path likewise, the rest small. */
@@ -26,7 +27,7 @@
 /* And beyond that for changes of the policy, which nothing inside of a session makes: some 10,000. */
 #define POLICY_ROOM (4U << 20)
 
-static struct json_writer *begin(const struct session *s, struct buffer *line, const char *event)
+static struct json_writer *begin_line(const char *id, uint32_t uid, struct buffer *line, const char *event)
 {
 	struct json_writer *w = json_write_new(line);
 	char time[TIMESTAMP_SIZE];
@@ -35,10 +36,25 @@ static struct json_writer *begin(const struct session *s, struct buffer *line, c
 		return NULL;
 	json_write_object(w);
 	json_write_member_string(w, "time", timestamp_format(timestamp_now(), time));
-	json_write_member_string(w, "session", s->id);
-	json_write_member_integer(w, "uid", s->uid);
+	json_write_member_string(w, "session", id);
+	json_write_member_integer(w, "uid", uid);
 	json_write_member_string(w, "event", event);
 	return w;
+}
+
+static struct json_writer *begin(const struct session *s, struct buffer *line, const char *event)
+{
+	return begin_line(s->id, s->uid, line, event);
+}
+
+/* What searches ask the index for. program "": not known. */
+static void mark(struct session *s, bool denied, const char *host, const char *program)
+{
+	s->audit.denied += denied;
+	if (host && host[0] != '\0')
+		audit_marks_add(s->audit.marks, host);
+	if (program[0] != '\0')
+		audit_marks_add_program(s->audit.marks, program);
 }
 
 static int append(struct session *s, struct json_writer *w, struct buffer *line)
@@ -66,10 +82,24 @@ static void tell_gap(struct session *s)
 		return;
 	json_write_member_integer(w, "count", (int64_t)lost);
 	json_write_member_string(w, "reason", "the log could not be written");
-	if (append(s, w, &line) == 0)
-		s->audit.lost = 0;
-	else
-		s->audit.lost = lost;
+	audit_gap_begin(&s->audit);
+	append(s, w, &line);
+}
+
+void audit_resumed(struct audit *a, struct audit_file *f, uint64_t cut, uint64_t missing, bool broken)
+{
+	_cleanup_buffer_ struct buffer line = BUFFER_INIT(LINE_MAX_BYTES);
+	struct json_writer *w = begin_line(f->id, f->uid, &line, "log.resumed");
+
+	if (!w)
+		return;
+	json_write_member_string(w, "reason", "isod-control was started anew");
+	json_write_member_integer(w, "cutBytes", (int64_t)cut);
+	json_write_member_integer(w, "missingLines", (int64_t)missing);
+	json_write_member_bool(w, "intact", !broken);
+	json_write_object_end(w);
+	if (json_write_finish(w) == 0)
+		audit_append(a, f, &line);
 }
 
 static int end(struct session *s, struct json_writer *w, struct buffer *line)
@@ -134,6 +164,7 @@ int audit_start(struct session *s, const char *const *argv, int32_t pid)
 
 	if (r < 0)
 		return r;
+	s->audit.place = audit_live_take(&s->control->audit.live, s->id);
 	w = begin(s, &line, "session.start");
 	if (!w)
 		return -ENOMEM;
@@ -235,6 +266,7 @@ void audit_connection(struct session *s, const struct session_connection *m)
 {
 	_cleanup_buffer_ struct buffer line = BUFFER_INIT(LINE_MAX_BYTES);
 	struct json_writer *w;
+	char address[64];
 
 	if (!has_room(s, m->count))
 		return;
@@ -242,6 +274,9 @@ void audit_connection(struct session *s, const struct session_connection *m)
 	if (!w)
 		return;
 	audit_line_write_connection(w, m, &s->policy);
+	mark(s, !m->allowed, m->name, m->program);
+	if (m->family != 0)
+		audit_marks_add(s->audit.marks, address_format(m->family, m->address, address));
 	end(s, w, &line);
 }
 
@@ -319,6 +354,7 @@ void audit_late(struct session *s, const struct late_event *m)
 		json_write_member_integer(w, "count", m->count);
 	} else if (m->path_len > 0) {
 		write_late_path(w, m);
+		mark(s, m->kind == LATE_REFUSED || m->kind == LATE_PLANT_REFUSED, NULL, m->program);
 	}
 	end(s, w, &line);
 }
@@ -352,6 +388,7 @@ void audit_agent(struct session *s, const struct session_agent *m)
 		audit_gpg_write(w, m);
 	else
 		audit_ssh_write(w, m);
+	mark(s, m->reason != 0, gpg ? NULL : m->target, m->program);
 	end(s, w, &line);
 }
 
@@ -417,4 +454,6 @@ void audit_exit(struct session *s)
 	json_write_member_string(w, "cause", cause_name(s));
 	json_write_member_integer(w, "durationMs", s->ended - s->started);
 	end(s, w, &line);
+	/* Before anybody is told of the end. */
+	audit_flush(&s->control->audit, &s->audit);
 }

@@ -1,11 +1,14 @@
 #ifndef ISOD_CONTROL_AUDIT_EVENT_H
 #define ISOD_CONTROL_AUDIT_EVENT_H
 /* The events of the audit log: each one JSON object with time, session, uid, event, and what belongs to it. */
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/error.h"
 #include "daemon/wire/session_wire.h"
 
+struct audit;
+struct audit_file;
 struct grant;
 struct session;
 
@@ -33,6 +36,9 @@ void audit_late(struct session *s, const struct late_event *m);
 void audit_budget(struct session *s, const struct session_budget *m);
 /* m is checked. */
 void audit_agent(struct session *s, const struct session_agent *m);
+/* The file was left without an end. cut: bytes of half a line; missing: lines; broken: they are not as they were
+ * written. */
+void audit_resumed(struct audit *a, struct audit_file *f, uint64_t cut, uint64_t missing, bool broken);
 void audit_lost(struct session *s, uint32_t count);
 void audit_exit(struct session *s);
 

@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "base/limits.h"
 #include "base/log.h"
-#include "daemon/control/audit/history.h"
+#include "daemon/control/audit/audit.h"
 
 struct kept {
 	TAILQ_ENTRY(kept) link;
@@ -50,16 +50,32 @@ static void forget(struct audit_owner *o, struct kept *file)
 	free(file);
 }
 
+/* The record first: a file that is gone without one would look as if somebody had removed it. */
+static void remove_file(const struct audit_keep *k, const struct kept *file)
+{
+	const struct audit_entry *entry = audit_index_find(k->index, file->id);
+	struct audit_record record;
+	int r = entry ? audit_index_record(k->index, entry, &record) : 0;
+
+	if (entry && r == 0) {
+		record.kind = AUDIT_RECORD_REMOVED;
+		r = audit_index_add(k->index, &record);
+	}
+	if (r < 0)
+		log_error("the removal of the old audit file of session %s cannot be written down: %s", file->id,
+			  strerror(-r));
+	r = audit_remove(k->dir_fd, file->id);
+	if (r < 0 && r != -ENOENT)
+		log_error("the old audit file of session %s cannot be removed: %s", file->id, strerror(-r));
+}
+
 static void trim(const struct audit_keep *k, struct audit_owner *o)
 {
 	struct kept *file;
 
 	while ((o->n_live + o->n_ended > LIMIT_AUDIT_FILES || o->bytes > LIMIT_AUDIT_BYTES) &&
 	       (file = TAILQ_FIRST(&o->ended))) {
-		int r = audit_remove(k->dir_fd, file->id);
-
-		if (r < 0 && r != -ENOENT)
-			log_error("the old audit file of session %s cannot be removed: %s", file->id, strerror(-r));
+		remove_file(k, file);
 		forget(o, file);
 	}
 }
@@ -87,22 +103,6 @@ void audit_keep_begin(struct audit_keep *k, uint32_t uid)
 	trim(k, o);
 }
 
-void audit_keep_again(struct audit_keep *k, uint32_t uid, const char *id)
-{
-	struct audit_owner *o = owner_of(k, uid);
-	struct kept *file;
-
-	if (!o)
-		return;
-	TAILQ_FOREACH (file, &o->ended, link) {
-		if (strcmp(file->id, id) != 0)
-			continue;
-		forget(o, file);
-		break;
-	}
-	o->n_live++;
-}
-
 void audit_keep_end(struct audit_keep *k, uint32_t uid, const char *id, off_t size)
 {
 	struct audit_owner *o = owner_of(k, uid);
@@ -115,24 +115,37 @@ void audit_keep_end(struct audit_keep *k, uint32_t uid, const char *id, off_t si
 	trim(k, o);
 }
 
-void audit_keep_open(struct audit_keep *k, int dir_fd)
+static int first_ended(const void *a, const void *b)
 {
-	struct history_list found = { 0 };
+	const struct audit_entry *const *x = a, *const *y = b;
+
+	return ((*x)->ended > (*y)->ended) - ((*x)->ended < (*y)->ended);
+}
+
+void audit_keep_open(struct audit_keep *k, struct audit_index *index, int dir_fd)
+{
+	_cleanup_free_ const struct audit_entry **ended = calloc(index->n_entries + 1, sizeof(*ended));
 	struct audit_owner *o;
+	size_t n = 0;
 
 	k->dir_fd = dir_fd;
+	k->index = index;
 	LIST_INIT(&k->owners);
-	history_scan(dir_fd, SIZE_MAX, &found);
-	for (size_t i = found.count; i > 0; i--) {
-		const struct history_item *item = &found.items[i - 1];
+	for (size_t i = 0; ended && i < index->n_entries; i++)
+		if (!(index->entries[i].flags & (AUDIT_ENTRY_OPEN | AUDIT_ENTRY_REMOVED)))
+			ended[n++] = &index->entries[i];
+	if (n > 1)
+		qsort(ended, n, sizeof(*ended), first_ended);
+	for (size_t i = 0; i < n; i++) {
+		char id[ISOD_ID_LEN + 1];
 
-		/* Files that nobody's name can be read from are kept as if they were all one user's. */
-		o = owner_of(k, history_read_uid(dir_fd, item->id));
+		audit_index_id(ended[i], id);
+		o = owner_of(k, ended[i]->uid);
 		if (o)
-			add_ended(o, item->id, item->size);
+			add_ended(o, id, (off_t)ended[i]->bytes);
 	}
-	/* Nothing is removed yet: isod is about to say which of them are of sessions that run. */
-	history_list_done(&found);
+	LIST_FOREACH (o, &k->owners, entry)
+		trim(k, o);
 }
 
 void audit_keep_done(struct audit_keep *k)

@@ -6,21 +6,21 @@
 #include <sys/queue.h>
 #include <sys/types.h>
 
+struct audit_index;
 struct audit_owner;
 
 struct audit_keep {
-	int dir_fd; /* borrowed */
+	int dir_fd;                /* borrowed, as is the index */
+	struct audit_index *index; /* is told of what is removed */
 	LIST_HEAD(audit_owners, audit_owner) owners;
 };
 
-/* With the files that are there already, in order of their last change. */
-void audit_keep_open(struct audit_keep *k, int dir_fd);
+/* With the files that are there already, in the order of their ends. */
+void audit_keep_open(struct audit_keep *k, struct audit_index *index, int dir_fd);
 void audit_keep_done(struct audit_keep *k);
 
 /* A file of uid begins; it ends with this size. */
 void audit_keep_begin(struct audit_keep *k, uint32_t uid);
-/* The same of a file that is there already, and may count as an ended one. Removes nothing. */
-void audit_keep_again(struct audit_keep *k, uint32_t uid, const char *id);
 void audit_keep_end(struct audit_keep *k, uint32_t uid, const char *id, off_t size);
 
 #endif

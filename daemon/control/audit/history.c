@@ -1,7 +1,5 @@
 #include "daemon/control/audit/history.h"
 
-#include <dirent.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -16,62 +14,6 @@
 
 /* An audit line is far below this: arguments are cut in it. */
 #define LINE_MAX_BYTES (128 << 10)
-
-void history_list_done(struct history_list *l)
-{
-	free(l->items);
-	*l = (struct history_list){ 0 };
-}
-
-static int newest_first(const void *a, const void *b)
-{
-	const struct history_item *x = a, *y = b;
-
-	return (x->changed < y->changed) - (x->changed > y->changed);
-}
-
-static void add(struct history_list *l, int dir_fd, const char *file)
-{
-	struct history_item item = { .id = "" };
-	struct stat st;
-
-	if (strlen(file) != ISOD_ID_LEN + strlen(AUDIT_SUFFIX) || strcmp(file + ISOD_ID_LEN, AUDIT_SUFFIX) != 0)
-		return;
-	memcpy(item.id, file, ISOD_ID_LEN);
-	if (!registry_id_is_valid(item.id) || fstatat(dir_fd, file, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return;
-	item.size = st.st_size;
-	item.changed = st.st_mtim.tv_sec * 1000000000LL + st.st_mtim.tv_nsec;
-	if (l->count == l->room) {
-		size_t room = l->room ? l->room * 2 : 256;
-		struct history_item *items = reallocarray(l->items, room, sizeof(*items));
-
-		if (!items)
-			return;
-		l->items = items;
-		l->room = room;
-	}
-	l->items[l->count++] = item;
-}
-
-void history_scan(int dir_fd, size_t max, struct history_list *ret)
-{
-	_cleanup_closedir_ DIR *dir = NULL;
-	const struct dirent *entry;
-	int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-	dir = fd < 0 ? NULL : fdopendir(fd);
-	if (!dir) {
-		fd_close(fd);
-		return;
-	}
-	while ((entry = readdir(dir)))
-		add(ret, dirfd(dir), entry->d_name);
-	if (ret->count > 1)
-		qsort(ret->items, ret->count, sizeof(*ret->items), newest_first);
-	if (ret->count > max)
-		ret->count = max;
-}
 
 /* The first line of text, or with last the last whole one. NULL where there is none. */
 static const char *line_of(const char *text, size_t len, bool last, size_t *ret_len)
@@ -216,18 +158,6 @@ static int take_end(struct session *s, const struct json_value *v)
 		s->exit_value = (int32_t)number_member(v, "exit", 0) & 0xff;
 	}
 	return 0;
-}
-
-uint32_t history_read_uid(int dir_fd, const char *id)
-{
-	_cleanup_json_ struct json_document first = JSON_DOCUMENT_INIT;
-	_cleanup_close_ int fd = audit_open_for_reading(dir_fd, id);
-	int64_t uid;
-
-	if (fd < 0 || read_line(fd, false, &first) < 0)
-		return UINT32_MAX;
-	uid = number_member(first.root, "uid", UINT32_MAX);
-	return uid >= 0 && uid < UINT32_MAX ? (uint32_t)uid : UINT32_MAX;
 }
 
 struct session *history_read(struct control *control, const char *id)

@@ -29,7 +29,7 @@ static unsigned count_refusals(const struct server *s)
 		char text[8192] = "";
 		ssize_t len;
 
-		if (entry->d_name[0] == '.')
+		if (!strstr(entry->d_name, ".jsonl"))
 			continue;
 		fd = openat(dirfd(dir), entry->d_name, O_RDONLY | O_CLOEXEC);
 		len = read(fd, text, sizeof(text) - 1);
