@@ -132,16 +132,43 @@ static int on_continue(struct loop *loop, const struct link_message *m)
 	return 0;
 }
 
+/* n questions at once, answered together. */
+static int answer_who(struct loop *loop, const struct link_message *m, size_t n)
+{
+	struct link_message answers[LINK_BATCH];
+	struct launch_who whose[LINK_BATCH];
+	uint64_t inodes[LINK_BATCH];
+	ssize_t r;
+
+	launch_diag_inodes(loop->launch->diag_fd, m, n, inodes);
+	for (size_t i = 0; i < n; i++) {
+		answers[i] = (struct link_message){ .type = LINK_OWNER, .query = m[i].query };
+		whose[i] = (struct launch_who){ .inode = inodes[i],
+						.pid = &answers[i].value,
+						.text = answers[i].text,
+						.size = sizeof(answers[i].text) };
+	}
+	launch_who_find(whose, n);
+	r = fd_pass_send(loop->launch->link_fd, answers, n * sizeof(answers[0]), NULL, 0);
+	return r < 0 ? (int)r : 0;
+}
+
 static int on_who(struct loop *loop, const struct link_message *m)
 {
 	struct link_message answer = { .type = LINK_OWNER, .query = m->query };
 
-	if (m->family == AF_UNIX)
-		launch_ssh_who(loop->asked_fd, &answer.value, answer.text, sizeof(answer.text));
-	else
-		launch_who_find(launch_diag_inode(loop->launch->diag_fd, m), &answer.value, answer.text,
-				sizeof(answer.text));
+	if (m->family != AF_UNIX)
+		return answer_who(loop, m, 1);
+	launch_ssh_who(loop->asked_fd, &answer.value, answer.text, sizeof(answer.text));
 	return tell(loop, &answer);
+}
+
+static bool are_questions(const struct link_message *m, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (m[i].type != LINK_WHO || (m[i].family != AF_INET && m[i].family != AF_INET6))
+			return false;
+	return true;
 }
 
 static int on_hangup(struct loop *loop, const struct link_message *m)
@@ -170,18 +197,22 @@ static const struct {
 static int on_link(struct loop *loop)
 {
 	_cleanup_close_ int asked = -1;
-	struct link_message message;
+	struct link_message messages[LINK_BATCH];
+	const struct link_message *m = &messages[0];
 	size_t n_fds = 1;
-	ssize_t n = fd_pass_receive(loop->launch->link_fd, &message, sizeof(message), &asked, &n_fds);
+	ssize_t n = fd_pass_receive(loop->launch->link_fd, messages, sizeof(messages), &asked, &n_fds);
 
 	if (n <= 0)
 		return n == 0 ? -ECONNRESET : (int)n;
-	if (n != sizeof(message) || n_fds != (message.type == LINK_WHO && message.family == AF_UNIX))
+	if ((size_t)n % sizeof(*m) != 0 || n_fds != (m->type == LINK_WHO && m->family == AF_UNIX))
 		return -EBADMSG;
+	if ((size_t)n > sizeof(*m))
+		return are_questions(m, (size_t)n / sizeof(*m)) ? answer_who(loop, m, (size_t)n / sizeof(*m))
+								: -EBADMSG;
 	loop->asked_fd = asked;
 	for (size_t i = 0; i < ARRAY_SIZE(requests); i++)
-		if (requests[i].type == message.type)
-			return requests[i].run(loop, &message);
+		if (requests[i].type == m->type)
+			return requests[i].run(loop, m);
 	return -EBADMSG;
 }
 

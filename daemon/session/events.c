@@ -6,11 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
+#include <sys/socket.h>
 
 #include "base/fd_pass.h"
 
 /* Room beyond .max that only a status may use: start, exit and some stops. */
 #define STATUS_ROOM 64
+
+enum { SENT_AT_ONCE = 32 };
 
 struct event {
 	STAILQ_ENTRY(event) link;
@@ -193,18 +196,44 @@ void events_usage(struct events *e, const struct session_usage *usage)
 	wake(e);
 }
 
+/* The first ones of the queue in one call. How many were sent, or -errno. */
+static int send_some(struct events *e, int sock)
+{
+	struct mmsghdr messages[SENT_AT_ONCE];
+	struct iovec parts[SENT_AT_ONCE];
+	struct event *event;
+	unsigned n = 0;
+	int r;
+
+	STAILQ_FOREACH(event, &e->queue, link)
+	{
+		if (n == SENT_AT_ONCE)
+			break;
+		parts[n] = (struct iovec){ event->packet, event->len };
+		messages[n] = (struct mmsghdr){ .msg_hdr = { .msg_iov = &parts[n], .msg_iovlen = 1 } };
+		n++;
+	}
+	do
+		r = sendmmsg(sock, messages, n, MSG_NOSIGNAL);
+	while (r < 0 && errno == EINTR);
+	return r < 0 ? -errno : r;
+}
+
 int events_flush(struct events *e, int sock)
 {
 	struct event *event;
 
-	while ((event = STAILQ_FIRST(&e->queue))) {
-		ssize_t r = fd_pass_send(sock, event->packet, event->len, NULL, 0);
+	while (!STAILQ_EMPTY(&e->queue)) {
+		int n = send_some(e, sock);
 
-		if (r < 0)
-			return (int)r;
-		STAILQ_REMOVE_HEAD(&e->queue, link);
-		e->count--;
-		free(event);
+		if (n < 0)
+			return n;
+		while (n-- > 0) {
+			event = STAILQ_FIRST(&e->queue);
+			STAILQ_REMOVE_HEAD(&e->queue, link);
+			e->count--;
+			free(event);
+		}
 	}
 	if (e->lost > 0) {
 		struct session_status gap = lost_message(e->lost);

@@ -27,6 +27,9 @@ struct link {
 	struct owners *owners;
 	struct link_message *queue; /* ring, made at the first need */
 	size_t first, count;
+	uv_prepare_t prepare; /* runs while there are questions in .soon */
+	struct link_message soon[LINK_BATCH];
+	size_t n_soon;
 };
 
 /* How many descriptors each message brings, whether the other end may send it at all, and whether only before the
@@ -90,8 +93,20 @@ static size_t fds_of(const struct link_message *m)
 	return m->type == LINK_SOCKET && m->value < 0 ? 0 : shapes[m->type].fds;
 }
 
+static int take_answers(struct link *l, const struct link_message *m, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (m[i].type != LINK_OWNER || memchr(m[i].text, 0, sizeof(m[i].text)) == NULL)
+			return -EBADMSG;
+	for (size_t i = 0; i < n; i++)
+		owners_answer(l->owners, m[i].query, m[i].value, m[i].text);
+	return 0;
+}
+
 static int dispatch(struct link *l, const struct link_message *m, ssize_t len, const int *fds, size_t n_fds)
 {
+	if (m->type == LINK_OWNER && (size_t)len > sizeof(*m) && (size_t)len % sizeof(*m) == 0 && n_fds == 0)
+		return take_answers(l, m, (size_t)len / sizeof(*m));
 	if (len != sizeof(*m) || m->type >= LINK_TYPE_END || !shapes[m->type].incoming || fds_of(m) != n_fds ||
 	    memchr(m->text, 0, sizeof(m->text)) == NULL)
 		return -EBADMSG;
@@ -147,9 +162,9 @@ static void receive(struct link *l)
 {
 	for (int i = 0; i < READS_MAX && !l->ended; i++) {
 		union {
-			struct link_message message;
+			struct link_message message[LINK_BATCH];
 			struct late_event late;
-		} m = { 0 };
+		} m;
 		int fds[LISTENER_COUNT], r;
 		size_t n_fds = LISTENER_COUNT;
 		ssize_t len = fd_pass_receive(l->fd, &m, sizeof(m), fds, &n_fds);
@@ -164,8 +179,12 @@ static void receive(struct link *l)
 			end(l, (int)len);
 			return;
 		}
-		r = m.message.type == LINK_LATE ? dispatch_late(l, &m.late, len, n_fds)
-						: dispatch(l, &m.message, len, fds, n_fds);
+		if ((size_t)len < sizeof(m.message[0].type))
+			r = -EBADMSG;
+		else if (m.message[0].type == LINK_LATE)
+			r = dispatch_late(l, &m.late, len, n_fds);
+		else
+			r = dispatch(l, m.message, len, fds, n_fds);
 		if (r < 0) {
 			while (n_fds > 0)
 				fd_close(fds[--n_fds]);
@@ -229,6 +248,35 @@ int link_send(struct link *l, const struct link_message *message)
 	return 0;
 }
 
+static void send_soon(struct link *l)
+{
+	size_t n = l->n_soon;
+	ssize_t r = l->ended || l->count > 0 ? -EAGAIN : fd_pass_send(l->fd, l->soon, n * sizeof(l->soon[0]), NULL, 0);
+
+	l->n_soon = 0;
+	uv_prepare_stop(&l->prepare);
+	/* What finds no room now waits in the queue; what fails is a question that runs into its time limit. */
+	for (size_t i = 0; r == -EAGAIN && i < n; i++)
+		(void)link_send(l, &l->soon[i]);
+}
+
+static void on_prepare(uv_prepare_t *prepare)
+{
+	send_soon(prepare->data);
+}
+
+int link_send_soon(struct link *l, const struct link_message *message)
+{
+	if (l->ended)
+		return -EPIPE;
+	l->soon[l->n_soon++] = *message;
+	if (l->n_soon == LINK_BATCH)
+		send_soon(l);
+	else
+		uv_prepare_start(&l->prepare, on_prepare);
+	return 0;
+}
+
 int link_send_fd(struct link *l, const struct link_message *message, int fd)
 {
 	ssize_t r = l->ended || l->count > 0 ? -EAGAIN : fd_pass_send(l->fd, message, sizeof(*message), &fd, 1);
@@ -272,6 +320,8 @@ int link_open(uv_loop_t *loop, int fd, const struct link_handlers *handlers, voi
 		uv_close((uv_handle_t *)&l->poll, on_closed);
 		return r;
 	}
+	uv_prepare_init(loop, &l->prepare);
+	l->prepare.data = l;
 	l->poll.data = l;
 	l->fd = fd;
 	l->handlers = handlers;
@@ -286,6 +336,7 @@ void link_close(struct link *l)
 	l->ended = true;
 	l->count = 0;
 	uv_close((uv_handle_t *)&l->poll, NULL);
+	uv_close((uv_handle_t *)&l->prepare, NULL);
 	owners_close(l->owners);
 	l->fd = fd_close(l->fd);
 }

@@ -32,6 +32,8 @@ void link_free(struct link *l);
 
 /* Queues a message without descriptors. -ENOBUFS where too many wait for a pid 1 that does not read, -EPIPE. */
 int link_send(struct link *l, const struct link_message *message);
+/* A question that goes out with others of this turn of the loop, at its end. -EPIPE. */
+int link_send_soon(struct link *l, const struct link_message *message);
 /* With a descriptor, which stays the caller's. -EAGAIN where it would have to wait: it is not queued. */
 int link_send_fd(struct link *l, const struct link_message *message, int fd);
 int link_send_signal(struct link *l, uint32_t type, int32_t value);

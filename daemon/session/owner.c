@@ -154,7 +154,7 @@ uint32_t owner_ask(struct link *l, const struct sockaddr *peer, const uint8_t to
 	if (!q)
 		return 0;
 	memcpy(m.to_address, to_address, sizeof(m.to_address));
-	return open_question(link_owners(l), q, peer_address(peer, &m) && link_send(l, &m) == 0, fn, data);
+	return open_question(link_owners(l), q, peer_address(peer, &m) && link_send_soon(l, &m) == 0, fn, data);
 }
 
 uint32_t owner_ask_local(struct link *l, int connection, owner_fn fn, void *data)

@@ -1,7 +1,8 @@
 #ifndef ISOD_WIRE_LINK_H
 #define ISOD_WIRE_LINK_H
 /*
- * isod-launch and, after it, pid 1 of the session  <->  isod-session. SOCK_SEQPACKET, one struct link_message a packet.
+ * isod-launch and, after it, pid 1 of the session  <->  isod-session. SOCK_SEQPACKET, one struct link_message a packet;
+ * questions about connections and their answers up to LINK_BATCH a packet, without descriptors.
  * Either end that sees end of file or a malformed message ends the session: pid 1 exits (the kernel kills everything in
  * its pid namespace), isod-session closes every connection.
  */
@@ -58,6 +59,7 @@ enum link_listener {
 };
 
 #define LINK_TEXT_MAX 128
+#define LINK_BATCH 16
 
 struct link_message {
 	uint32_t type; /* enum link_type */

@@ -3,7 +3,6 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -20,9 +19,40 @@
 #define PROCESSES_MAX 4096
 #define DESCRIPTORS_MAX 65536
 
-/* True where /proc/PID/fd has the socket. *budget counts the descriptors looked at. */
-static bool has_socket(int proc, const char *pid, const char *wanted, unsigned *budget)
+struct search {
+	const struct launch_who *whose;
+	size_t n;
+	size_t open;          /* not found yet */
+	unsigned descriptors; /* that may still be looked at */
+};
+
+static bool is_open(const struct launch_who *who)
 {
+	return who->inode != 0 && *who->pid == 0;
+}
+
+static void name_of(int proc, const char *pid, char *text, size_t size);
+
+static void found(struct search *s, size_t i, int proc, const char *pid)
+{
+	const struct launch_who *who = &s->whose[i];
+
+	*who->pid = (int32_t)strtol(pid, NULL, 10);
+	s->open--;
+	/* Most are of one program: its name is read once. */
+	for (size_t before = 0; before < i; before++) {
+		if (*s->whose[before].pid != *who->pid || s->whose[before].size != who->size)
+			continue;
+		memcpy(who->text, s->whose[before].text, who->size);
+		return;
+	}
+	name_of(proc, pid, who->text, who->size);
+}
+
+/* Which of the sockets /proc/PID/fd has. */
+static void look_into(struct search *s, int proc, const char *pid)
+{
+	static const char socket_is[] = "socket:[";
 	char path[300], link[64];
 	_cleanup_closedir_ DIR *dir = NULL;
 	int fd;
@@ -30,23 +60,27 @@ static bool has_socket(int proc, const char *pid, const char *wanted, unsigned *
 	snprintf(path, sizeof(path), "%s/fd", pid);
 	fd = openat(proc, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
-		return false;
+		return;
 	dir = fdopendir(fd);
 	if (!dir) {
 		fd_close(fd);
-		return false;
+		return;
 	}
-	for (struct dirent *d; *budget > 0 && (d = readdir(dir));) {
+	for (struct dirent *d; s->open > 0 && s->descriptors > 0 && (d = readdir(dir));) {
 		ssize_t n = readlinkat(fd, d->d_name, link, sizeof(link) - 1);
+		uint64_t inode;
 
-		(*budget)--;
+		s->descriptors--;
 		if (n <= 0)
 			continue;
 		link[n] = '\0';
-		if (strcmp(link, wanted) == 0)
-			return true;
+		if (strncmp(link, socket_is, sizeof(socket_is) - 1) != 0)
+			continue;
+		inode = strtoull(link + sizeof(socket_is) - 1, NULL, 10);
+		for (size_t i = 0; i < s->n; i++)
+			if (s->whose[i].inode == inode && is_open(&s->whose[i]))
+				found(s, i, proc, pid);
 	}
-	return false;
 }
 
 void launch_who_escape(const char *name, char *text, size_t size)
@@ -91,35 +125,39 @@ static bool is_alone(DIR *proc, char *pid, size_t size)
 	return n == 1;
 }
 
-static void find_owner(uint64_t inode, int32_t *ret_pid, char *text, size_t size)
+static void find_owners(struct search *s)
 {
-	unsigned processes = PROCESSES_MAX, descriptors = DESCRIPTORS_MAX;
+	unsigned processes = PROCESSES_MAX;
 	_cleanup_closedir_ DIR *dir = opendir("/proc");
-	char wanted[64], only[NAME_MAX + 1];
-	bool alone;
+	char only[NAME_MAX + 1];
 
 	if (!dir)
 		return;
-	alone = is_alone(dir, only, sizeof(only));
-	snprintf(wanted, sizeof(wanted), "socket:[%" PRIu64 "]", inode);
-	for (struct dirent *d; processes > 0 && descriptors > 0 && (d = readdir(dir));) {
+	if (is_alone(dir, only, sizeof(only))) {
+		for (size_t i = 0; i < s->n; i++)
+			if (is_open(&s->whose[i]))
+				found(s, i, dirfd(dir), only);
+		return;
+	}
+	for (struct dirent *d; processes > 0 && s->open > 0 && s->descriptors > 0 && (d = readdir(dir));) {
 		if (!isdigit((unsigned char)d->d_name[0]))
 			continue;
 		processes--;
-		if (alone ? strcmp(d->d_name, only) != 0 : !has_socket(dirfd(dir), d->d_name, wanted, &descriptors))
-			continue;
-		*ret_pid = (int32_t)strtol(d->d_name, NULL, 10);
-		name_of(dirfd(dir), d->d_name, text, size);
-		return;
+		look_into(s, dirfd(dir), d->d_name);
 	}
 }
 
-void launch_who_find(uint64_t inode, int32_t *ret_pid, char *text, size_t size)
+void launch_who_find(const struct launch_who *whose, size_t n)
 {
-	*ret_pid = 0;
-	text[0] = '\0';
-	if (inode != 0)
-		find_owner(inode, ret_pid, text, size);
+	struct search s = { .whose = whose, .n = n, .descriptors = DESCRIPTORS_MAX };
+
+	for (size_t i = 0; i < n; i++) {
+		*whose[i].pid = 0;
+		whose[i].text[0] = '\0';
+		s.open += whose[i].inode != 0;
+	}
+	if (s.open > 0)
+		find_owners(&s);
 }
 
 void launch_who_program(pid_t pid, char *text, size_t size)

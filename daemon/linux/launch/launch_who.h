@@ -5,12 +5,16 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/*
- * inode: of the socket (launch_diag.h), 0 = none.
- * *ret_pid: the owner in this pid namespace, 0 where none was found. text: its executable's path (the tail of it) or
- * its name, printable ASCII only, terminated. Bounded in processes and descriptors looked at.
- */
-void launch_who_find(uint64_t inode, int32_t *ret_pid, char *text, size_t size);
+/* One search. */
+struct launch_who {
+	uint64_t inode; /* of the socket (launch_diag.h), 0 = none */
+	int32_t *pid;   /* the owner in this pid namespace, 0 where none was found */
+	char *text;     /* its executable's path (the tail of it) or its name, printable ASCII only, terminated */
+	size_t size;
+};
+
+/* Fills in pid and text of all of them. One walk through /proc, bounded in processes and descriptors looked at. */
+void launch_who_find(const struct launch_who *whose, size_t n);
 
 /* The executable's path or the name of a process of this pid namespace, as above; "" where it is gone. */
 void launch_who_program(pid_t pid, char *text, size_t size);

@@ -82,34 +82,9 @@ static void on_owner(void *data, uint32_t pid, const char *program)
 		poller_again(&c->gateway->poller, &c->client);
 }
 
-/* Where the program meant to connect: to that its own socket is connected, whatever the ruleset made of it. */
-static void connected_to(const struct connection *c, int family, uint8_t ret_address[16], uint16_t *ret_port)
+void audit_open(struct connection *c, const struct sockaddr *peer, const struct address_port *to)
 {
-	union {
-		struct sockaddr any;
-		struct sockaddr_in in;
-		struct sockaddr_in6 in6;
-	} own;
-	socklen_t len = sizeof(own);
-
-	memset(&own, 0, sizeof(own));
-	if (c->gateway->original_target(c->client.fd, family, ret_address, ret_port) == 0 ||
-	    getsockname(c->client.fd, &own.any, &len) < 0)
-		return;
-	*ret_port = ntohs(family == AF_INET ? own.in.sin_port : own.in6.sin6_port);
-	if (family == AF_INET)
-		memcpy(ret_address, &own.in.sin_addr, 4);
-	else
-		memcpy(ret_address, &own.in6.sin6_addr, 16);
-}
-
-void audit_open(struct connection *c, const struct sockaddr *peer)
-{
-	uint8_t to_address[16] = { 0 };
-	uint16_t to_port = 0;
-
-	connected_to(c, peer->sa_family, to_address, &to_port);
-	c->audit.question = owner_ask(c->gateway->link, peer, to_address, to_port, on_owner, c);
+	c->audit.question = owner_ask(c->gateway->link, peer, to->address, to->port, on_owner, c);
 }
 
 void audit_begin(struct connection *c, uint32_t via)

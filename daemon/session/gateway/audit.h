@@ -12,6 +12,7 @@
 
 struct connection;
 struct held_event;
+struct address_port;
 
 struct audit {
 	struct held_event *held; /* newest first */
@@ -29,7 +30,8 @@ struct audit {
 	uint8_t address[16];
 };
 
-void audit_open(struct connection *c, const struct sockaddr *peer);
+/* to: what the program's own socket is connected to, whatever the ruleset made of it. */
+void audit_open(struct connection *c, const struct sockaddr *peer, const struct address_port *to);
 /* A request or connection to c->target: joins the open event where via is the same. The caller ends the old target. */
 void audit_begin(struct connection *c, uint32_t via);
 void audit_dialled(struct connection *c, uint8_t family, const uint8_t address[16]);

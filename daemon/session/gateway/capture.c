@@ -37,25 +37,22 @@ int capture_original_target(int fd, int family, uint8_t ret_address[16], uint16_
 	return 0;
 }
 
-void capture_judge(struct connection *c, int family)
+void capture_judge(struct connection *c, int family, const struct address_port *to)
 {
-	struct gateway *g = c->gateway;
-	uint8_t address[16];
 	const char *name;
-	uint16_t port;
 
 	/* Not redirected: somebody connected to the capture port itself. */
-	if (g->original_target(c->client.fd, family, address, &port) < 0) {
+	if (!to) {
 		c->verdict.reason = EGRESS_PROTOCOL;
 		return;
 	}
-	name = names_lookup(g->names, family, address);
-	if (name && target_from_name(name, port, &c->target) == 0) {
+	name = names_lookup(c->gateway->names, family, to->address);
+	if (name && target_from_name(name, to->port, &c->target) == 0) {
 		judge_target(c);
 		return;
 	}
-	target_from_address(family, address, port, &c->target);
-	if (names_is_invented(family, address))
+	target_from_address(family, to->address, to->port, &c->target);
+	if (names_is_invented(family, to->address))
 		c->verdict.reason = EGRESS_UNKNOWN_ADDRESS;
 	else
 		judge_target(c);
@@ -68,12 +65,12 @@ static bool connected(struct connection *c)
 	return true;
 }
 
-void capture_start(struct connection *c, int family)
+void capture_start(struct connection *c, int family, const struct address_port *to)
 {
 	c->captured = c->bound = true;
 	c->answer = ANSWER_RESET;
 	c->state = CONNECTION_PEEK;
-	capture_judge(c, family);
+	capture_judge(c, family, to);
 	audit_begin(c, VIA_CAPTURE);
 	if (c->target.port == 80 || c->target.port == 443) {
 		connection_start(c, CONNECTION_PEEK);

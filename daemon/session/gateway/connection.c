@@ -1,7 +1,6 @@
 #include "daemon/session/gateway/connection.h"
 
 #include <errno.h>
-#include <netinet/tcp.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,17 +42,14 @@ static void on_upstream(struct watch *w)
 	connection_step((struct connection *)((char *)w - offsetof(struct connection, upstream)));
 }
 
-struct connection *connection_new(struct gateway *g, int fd, const struct sockaddr *peer)
+struct connection *connection_new(struct gateway *g, int fd)
 {
-	static const int on = 1;
 	struct connection *c = calloc(1, sizeof(*c));
 
 	if (!c) {
 		fd_close(fd);
 		return NULL;
 	}
-	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-	keepalive_set(fd);
 	c->gateway = g;
 	c->upstream.fd = -1;
 	c->in.max = IN_MAX;
@@ -66,9 +62,10 @@ struct connection *connection_new(struct gateway *g, int fd, const struct sockad
 	}
 	/* A new socket takes bytes; whether it has some, the first event says. */
 	c->client.writable = true;
+	c->client.is_sole = true;
 	TAILQ_INSERT_TAIL(&g->connections, c, link);
 	g->n_connections++;
-	audit_open(c, peer);
+	keepalive_soon(g);
 	return c;
 }
 
@@ -89,6 +86,7 @@ void connection_close_upstream(struct connection *c)
 	c->audit.family = 0;
 	admit_release(c);
 	c->by_proxy = false;
+	c->has_keepalive = false;
 }
 
 static void bury(struct connection *c)
@@ -251,8 +249,7 @@ static bool connect_on(struct connection *c)
 	case DIAL_RESOLVED:
 		return dial_connect(c->dial) == DIAL_PENDING ? false : connect_on(c);
 	case DIAL_CONNECTED:
-		if (dial_take(c->dial, &c->upstream, on_upstream, &family, address) < 0)
-			return refuse(c, EGRESS_UNREACHABLE);
+		dial_take(c->dial, &c->upstream, on_upstream, &family, address);
 		if (!c->by_proxy)
 			audit_dialled(c, family, address);
 		dial_free(c->dial);
@@ -269,8 +266,12 @@ int connection_secure(struct connection *c)
 {
 	struct gateway *g = c->gateway;
 
-	return g->tls ? g->tls->service->wrap(g->tls, &g->poller, &g->deadlines, &c->upstream, on_upstream, &c->tls)
-		      : 0;
+	if (!g->tls)
+		return 0;
+	/* What is .upstream afterwards is no socket of the network. */
+	keepalive_set(c->upstream.fd);
+	c->has_keepalive = true;
+	return g->tls->service->wrap(g->tls, &g->poller, &g->deadlines, &c->upstream, on_upstream, &c->tls);
 }
 
 /* The step that connection_connect() was given is kept behind the one that gets us there. */

@@ -87,6 +87,7 @@ struct connection {
 	bool hello_unnamed;
 	bool hello_ech;
 	bool first_way_out; /* was counted as a new connection already */
+	bool has_keepalive; /* .upstream */
 	struct watch client;
 	struct watch upstream;
 	struct proxy_tls_pump *tls; /* behind .upstream, or NULL */
@@ -110,8 +111,9 @@ struct connection {
 	struct refusal refusal;
 };
 
-/* Takes over fd. A captured connection has its target set by the caller before connection_start(). NULL: closed. */
-struct connection *connection_new(struct gateway *g, int fd, const struct sockaddr *peer);
+/* Takes over fd, which a listener of the gateway's has accepted. The caller says audit_open(), and sets the target of a
+ * captured one, before connection_start(). NULL: closed. */
+struct connection *connection_new(struct gateway *g, int fd);
 void connection_start(struct connection *c, enum connection_state state);
 /* Runs the state machine until it waits. c may be gone afterwards. */
 void connection_step(struct connection *c);

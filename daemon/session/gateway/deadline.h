@@ -8,16 +8,17 @@
 #include <uv.h>
 
 enum deadline_length {
-	DEADLINE_LOOK,     /* 5 ms: until the next look whether all has arrived (drain.c) */
-	DEADLINE_AUDIT,    /* 200 ms: an answer about the program that may still come */
-	DEADLINE_ATTEMPT,  /* 250 ms: until the next address is tried beside this one (RFC 8305) */
-	DEADLINE_PATIENCE, /* 2 s: for an address that does not answer while others wait for its place */
-	DEADLINE_DRAIN,    /* 2 s: for what an ended program has sent to arrive */
-	DEADLINE_LINGER,   /* 2 s: for the client to read a refusal and close */
-	DEADLINE_USAGE,    /* 1 s: until isod-control is told again how much of the budget is used */
-	DEADLINE_SAY,      /* 30 s: for the client to say completely what it wants */
-	DEADLINE_DIAL,     /* 30 s: for resolver and host together */
-	DEADLINE_IDLE,     /* 1 h without a byte, of what is not used or half closed */
+	DEADLINE_LOOK,      /* 5 ms: until the next look whether all has arrived (drain.c) */
+	DEADLINE_AUDIT,     /* 200 ms: an answer about the program that may still come */
+	DEADLINE_ATTEMPT,   /* 250 ms: until the next address is tried beside this one (RFC 8305) */
+	DEADLINE_PATIENCE,  /* 2 s: for an address that does not answer while others wait for its place */
+	DEADLINE_DRAIN,     /* 2 s: for what an ended program has sent to arrive */
+	DEADLINE_LINGER,    /* 2 s: for the client to read a refusal and close */
+	DEADLINE_USAGE,     /* 1 s: until isod-control is told again how much of the budget is used */
+	DEADLINE_SAY,       /* 30 s: for the client to say completely what it wants */
+	DEADLINE_DIAL,      /* 30 s: for resolver and host together */
+	DEADLINE_KEEPALIVE, /* 60 s: until connections are looked at that may have lived for long (keepalive.h) */
+	DEADLINE_IDLE,      /* 1 h without a byte, of what is not used or half closed */
 	DEADLINE_LENGTH_COUNT
 };
 

@@ -9,7 +9,6 @@
 #include <sys/socket.h>
 
 #include "base/cleanup.h"
-#include "daemon/session/gateway/keepalive.h"
 
 enum { ATTEMPTS_AT_ONCE = 4 };
 
@@ -189,7 +188,8 @@ static void on_attempt(struct watch *w)
 
 	if (!w->writable && !w->hangup)
 		return;
-	if (getsockopt(w->fd, SOL_SOCKET, SO_ERROR, &err, &len) < 0)
+	/* A failure is a hang-up as well: without one there is nothing to ask. */
+	if (w->hangup && getsockopt(w->fd, SOL_SOCKET, SO_ERROR, &err, &len) < 0)
 		err = errno;
 	if (err == 0) {
 		d->won = a;
@@ -233,12 +233,11 @@ static int start_attempt(struct dial *d, struct attempt *a, uint32_t index)
 	struct sockaddr_storage address;
 	socklen_t len = make_address(d, index, &address);
 	static const int on = 1;
-	int fd = socket(address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	int fd = socket(address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), r;
 
 	if (fd < 0)
 		return -errno;
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-	keepalive_set(fd);
 	if (connect(fd, (struct sockaddr *)&address, len) < 0 && errno != EINPROGRESS) {
 		int err = errno;
 
@@ -246,7 +245,9 @@ static int start_attempt(struct dial *d, struct attempt *a, uint32_t index)
 		return -err;
 	}
 	a->index = index;
-	return poller_add(d->poller, &a->watch, fd, on_attempt);
+	r = poller_add(d->poller, &a->watch, fd, on_attempt);
+	a->watch.is_sole = r == 0;
+	return r;
 }
 
 /* True while there is an attempt to wait for. */
@@ -290,9 +291,9 @@ void dial_judge(const struct dial *d, struct egress_verdict *ret)
 			      d->resolved.addresses[i].address, ret);
 }
 
-int dial_take(struct dial *d, struct watch *w, watch_fn fn, uint8_t *ret_family, uint8_t ret_address[16])
+void dial_take(struct dial *d, struct watch *w, watch_fn fn, uint8_t *ret_family, uint8_t ret_address[16])
 {
 	*ret_family = d->resolved.addresses[d->won->index].family;
 	memcpy(ret_address, d->resolved.addresses[d->won->index].address, 16);
-	return poller_move(d->poller, &d->won->watch, w, fn);
+	poller_move(d->poller, &d->won->watch, w, fn);
 }

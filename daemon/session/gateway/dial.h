@@ -34,6 +34,6 @@ int dial_error(const struct dial *d);
 /* Are all addresses that were found for a name still allowed? The verdict on the first that is not. */
 void dial_judge(const struct dial *d, struct egress_verdict *ret);
 /* Hands the connected socket over to w. The address is the one it is connected to. */
-int dial_take(struct dial *d, struct watch *w, watch_fn fn, uint8_t *ret_family, uint8_t ret_address[16]);
+void dial_take(struct dial *d, struct watch *w, watch_fn fn, uint8_t *ret_family, uint8_t ret_address[16]);
 
 #endif

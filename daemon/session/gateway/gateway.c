@@ -1,8 +1,11 @@
 #include "daemon/session/gateway.h"
 
 #include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 
 #include "base/cleanup.h"
@@ -10,6 +13,7 @@
 #include "daemon/session/gateway/capture.h"
 #include "daemon/session/gateway/connection.h"
 #include "daemon/session/gateway/crowd.h"
+#include "daemon/session/gateway/keepalive.h"
 #include "daemon/session/gateway/refusal.h"
 #include "daemon/session/gateway/usage.h"
 #include "daemon/session/tally.h"
@@ -23,9 +27,32 @@ static void on_retry(struct deadline *d)
 	on_listener(&((struct listener *)((char *)d - offsetof(struct listener, retry)))->watch);
 }
 
+/* The address that the socket itself has. */
+static void own_end(int fd, int family, struct address_port *ret)
+{
+	union {
+		struct sockaddr any;
+		struct sockaddr_in in;
+		struct sockaddr_in6 in6;
+	} own;
+	socklen_t len = sizeof(own);
+
+	memset(&own, 0, sizeof(own));
+	*ret = (struct address_port){ .port = 0 };
+	if (getsockname(fd, &own.any, &len) < 0 || own.any.sa_family != family)
+		return;
+	ret->port = ntohs(family == AF_INET ? own.in.sin_port : own.in6.sin6_port);
+	if (family == AF_INET)
+		memcpy(ret->address, &own.in.sin_addr, 4);
+	else
+		memcpy(ret->address, &own.in6.sin6_addr, 16);
+}
+
 static void serve(struct listener *l, int fd, const struct sockaddr *peer)
 {
 	struct gateway *g = l->gateway;
+	struct address_port to = l->bound;
+	bool redirected = l->captures && g->original_target(fd, l->family, to.address, &to.port) == 0;
 	struct connection *c = NULL;
 	uint32_t reason;
 
@@ -33,23 +60,24 @@ static void serve(struct listener *l, int fd, const struct sockaddr *peer)
 		crowd_turn_away(g, fd, l->captures);
 		return;
 	}
-	c = connection_new(g, fd, peer);
+	c = connection_new(g, fd);
 	if (!c) {
 		crowd_turn_away(g, -1, l->captures);
 		return;
 	}
+	audit_open(c, peer, &to);
 	reason = admit_client(c);
 	if (reason != EGRESS_ALLOWED) {
 		c->answer = l->captures ? ANSWER_RESET : ANSWER_HTTP;
 		if (l->captures)
-			capture_judge(c, l->family);
+			capture_judge(c, l->family, redirected ? &to : NULL);
 		audit_begin(c, l->captures ? VIA_CAPTURE : VIA_HTTP);
 		if (refuse(c, reason))
 			connection_step(c);
 		return;
 	}
 	if (l->captures) {
-		capture_start(c, l->family);
+		capture_start(c, l->family, redirected ? &to : NULL);
 		return;
 	}
 	c->answer = ANSWER_HTTP;
@@ -118,6 +146,7 @@ int gateway_open(uv_loop_t *loop, struct egress_rules *rules, struct names *name
 {
 	const int fds[LISTENER_COUNT_GATEWAY] = { listeners->proxy_v4, listeners->proxy_v6, listeners->capture_v4,
 						  listeners->capture_v6 };
+	static const int on = 1;
 	struct gateway *g = calloc(1, sizeof(*g));
 	int r = g ? poller_open(&g->poller, loop) : -ENOMEM;
 
@@ -155,6 +184,9 @@ int gateway_open(uv_loop_t *loop, struct egress_rules *rules, struct names *name
 			continue;
 		if (r == 0)
 			r = fd_set_nonblock(fds[i], true);
+		keepalive_set(fds[i]);
+		setsockopt(fds[i], IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+		own_end(fds[i], l->family, &l->bound);
 		if (r == 0)
 			r = poller_add(&g->poller, &l->watch, fds[i], on_listener);
 		else
@@ -207,6 +239,7 @@ void gateway_close(struct gateway *g)
 	if (g->tls)
 		g->tls->service->close(g->tls);
 	deadline_clear(&g->deadlines, &g->usage.next);
+	deadline_clear(&g->deadlines, &g->keepalive);
 	if (g->budget.accounts[0].used[EGRESS_OUT] > 0)
 		usage_tell(g);
 	tally_close(g->repeated);

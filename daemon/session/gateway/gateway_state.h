@@ -14,6 +14,11 @@
 struct connection;
 TAILQ_HEAD(connection_list, connection);
 
+struct address_port {
+	uint8_t address[16];
+	uint16_t port;
+};
+
 /* Where the client of a captured connection meant to go. 0 or -errno. */
 typedef int (*original_target_fn)(int fd, int family, uint8_t ret_address[16], uint16_t *ret_port);
 
@@ -25,6 +30,7 @@ struct listener {
 	struct deadline retry;
 	int family;
 	bool captures;
+	struct address_port bound; /* what its clients have connected to, those that were redirected aside */
 };
 
 /* After the program's end, until all has arrived (drain.c). */
@@ -66,6 +72,7 @@ struct gateway {
 	struct hosts hosts;
 	struct rate rate; /* of new connections, all hosts together */
 	struct usage usage;
+	struct deadline keepalive;
 	struct tally *repeated;           /* refusals that a program can cause without end */
 	const struct egress_proxy *proxy; /* NULL: everything is connected to directly */
 	const char *proxy_auth;           /* value of Proxy-Authorization; NULL */

@@ -2,12 +2,13 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 
 #include "base/cleanup.h"
 #include "daemon/session/gateway/descriptor_reserve.h"
 
-enum { EVENTS_AT_ONCE = 128 };
+enum { EVENTS_AT_ONCE = 128, PLACES_MIN = 64 };
 
 static void empty_graves(struct poller *p)
 {
@@ -28,6 +29,37 @@ static void unqueue(struct poller *p, struct watch *w)
 	w->queued = false;
 }
 
+static uint64_t key_of(const struct watch *w)
+{
+	return (uint64_t)w->stamp << 32 | (uint32_t)w->fd;
+}
+
+static struct watch *find(const struct poller *p, uint64_t key)
+{
+	uint32_t fd = (uint32_t)key;
+	struct watch *w = fd < p->n_by_fd ? p->by_fd[fd] : NULL;
+
+	return w && w->stamp == key >> 32 ? w : NULL;
+}
+
+static int make_place(struct poller *p, int fd)
+{
+	unsigned n = p->n_by_fd ? p->n_by_fd : PLACES_MIN;
+	struct watch **more;
+
+	if ((unsigned)fd < p->n_by_fd)
+		return 0;
+	while (n <= (unsigned)fd)
+		n *= 2;
+	more = realloc(p->by_fd, n * sizeof(struct watch *));
+	if (!more)
+		return -ENOMEM;
+	memset(more + p->n_by_fd, 0, (n - p->n_by_fd) * sizeof(struct watch *));
+	p->by_fd = more;
+	p->n_by_fd = n;
+	return 0;
+}
+
 static void on_ready(uv_poll_t *poll, int status, int events)
 {
 	struct poller *p = poll->data;
@@ -37,11 +69,11 @@ static void on_ready(uv_poll_t *poll, int status, int events)
 	(void)status;
 	(void)events;
 	for (int i = 0; i < n; i++) {
-		struct watch *w = ready[i].data.ptr;
+		struct watch *w = find(p, ready[i].data.u64);
 		uint32_t e = ready[i].events;
 
-		/* Closed by an earlier event of this round; its block lies in a grave until the round is over. */
-		if (w->fd < 0)
+		/* Closed by an earlier event of this round, or while another process had a copy. */
+		if (!w)
 			continue;
 		if (e & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR))
 			w->readable = true;
@@ -78,6 +110,9 @@ int poller_open(struct poller *p, uv_loop_t *loop)
 	TAILQ_INIT(&p->again);
 	p->n_again = 0;
 	p->graves = NULL;
+	p->by_fd = NULL;
+	p->n_by_fd = 0;
+	p->last_stamp = 0;
 	p->open_handles = 0;
 	p->fd = epoll_create1(EPOLL_CLOEXEC);
 	if (p->fd < 0)
@@ -102,6 +137,7 @@ static void handle_closed(uv_handle_t *h)
 		return;
 	p->fd = fd_close(p->fd);
 	empty_graves(p);
+	free(p->by_fd);
 	p->closed(p);
 }
 
@@ -112,48 +148,47 @@ void poller_close(struct poller *p, void (*closed)(struct poller *p))
 	uv_close((uv_handle_t *)&p->idle, handle_closed);
 }
 
-static int set_watch(struct poller *p, struct watch *w, int op)
+int poller_add(struct poller *p, struct watch *w, int fd, watch_fn fn)
 {
-	struct epoll_event e = { .events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET, .data.ptr = w };
+	struct epoll_event e = { .events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET };
+	int r = descriptor_is_reserved(fd) ? -EMFILE : make_place(p, fd);
 
-	if (epoll_ctl(p->fd, op, w->fd, &e) < 0) {
-		int err = errno;
-
-		poller_close_watch(p, w);
-		return -err;
+	*w = (struct watch){ .fd = fd, .fn = fn, .stamp = ++p->last_stamp };
+	e.data.u64 = key_of(w);
+	if (r == 0 && epoll_ctl(p->fd, EPOLL_CTL_ADD, fd, &e) < 0)
+		r = -errno;
+	if (r < 0) {
+		w->fd = fd_close(fd);
+		return r;
 	}
+	p->by_fd[fd] = w;
 	return 0;
 }
 
-int poller_add(struct poller *p, struct watch *w, int fd, watch_fn fn)
-{
-	*w = (struct watch){ .fd = fd, .fn = fn };
-	if (descriptor_is_reserved(fd)) {
-		poller_close_watch(p, w);
-		return -EMFILE;
-	}
-	return set_watch(p, w, EPOLL_CTL_ADD);
-}
-
-int poller_move(struct poller *p, struct watch *from, struct watch *w, watch_fn fn)
+void poller_move(struct poller *p, struct watch *from, struct watch *w, watch_fn fn)
 {
 	unqueue(p, from);
 	*w = (struct watch){ .fd = from->fd,
+			     .stamp = from->stamp,
 			     .fn = fn,
 			     .readable = from->readable,
 			     .writable = from->writable,
 			     .peer_shut = from->peer_shut,
-			     .hangup = from->hangup };
+			     .hangup = from->hangup,
+			     .is_sole = from->is_sole };
+	p->by_fd[w->fd] = w;
 	*from = (struct watch)WATCH_INIT;
-	return set_watch(p, w, EPOLL_CTL_MOD);
 }
 
 void poller_close_watch(struct poller *p, struct watch *w)
 {
 	unqueue(p, w);
-	/* Not left to close(): while another process has a copy, events of the descriptor would go on coming. */
-	if (w->fd >= 0)
+	if (w->fd < 0)
+		return;
+	/* Not left to close() where that does not close the socket: its events would go on waking us. */
+	if (!w->is_sole)
 		epoll_ctl(p->fd, EPOLL_CTL_DEL, w->fd, NULL);
+	p->by_fd[w->fd] = NULL;
 	w->fd = fd_close(w->fd);
 }
 

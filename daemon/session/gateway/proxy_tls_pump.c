@@ -349,9 +349,7 @@ static int take_sockets(struct proxy_tls_pump *p, struct watch *user, watch_fn f
 {
 	int pair[2], r;
 
-	r = poller_move(p->poller, user, &p->outer, on_outer);
-	if (r < 0)
-		return r;
+	poller_move(p->poller, user, &p->outer, on_outer);
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair) < 0)
 		return -errno;
 	r = poller_add(p->poller, &p->inner, pair[0], on_inner);

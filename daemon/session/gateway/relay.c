@@ -259,7 +259,7 @@ static size_t copy_in(struct relay *r, char *scratch, const char **ret_excess, s
 static enum relay_result finish(struct relay *r)
 {
 	r->finished = true;
-	if (r->eof && !r->body && !r->failed && shutdown(r->to->fd, SHUT_WR) < 0)
+	if (r->eof && !r->body && !r->failed && !r->is_last && shutdown(r->to->fd, SHUT_WR) < 0)
 		r->failed = true;
 	relay_done(r);
 	return RELAY_DONE;

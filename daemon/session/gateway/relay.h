@@ -29,6 +29,7 @@ struct relay {
 	bool broken;           /* .from ended by an error, or in the middle of a frame */
 	bool finished;         /* nothing more to do, after success or failure */
 	bool failed;           /* .to takes no more: what remained was dropped */
+	bool is_last;          /* .to is closed right after the end of .from, which tells it as well as SHUT_WR */
 	uint64_t bytes;        /* accepted by .to since relay_init() */
 	struct budget *budget; /* what is read is taken from .accounts of it; NULL: nobody counts */
 	uint64_t accounts;

@@ -105,7 +105,10 @@ bool tunnel_step(struct connection *c)
 
 	c->active_at = uv_now(g->loop);
 	holding_bound_relays(c);
+	/* Both are closed once both directions have ended; a client of which nothing is left unread takes no harm. */
+	c->down.is_last = !c->tls && c->up.finished && !c->up.failed;
 	down = relay_run(&c->down, g->scratch, &excess, &excess_len);
+	c->up.is_last = !c->tls && c->down.finished && !c->down.failed;
 	up = relay_run(&c->up, g->scratch, &excess, &excess_len);
 	usage_soon(g);
 	if (up == RELAY_SPENT || down == RELAY_SPENT)

@@ -108,6 +108,7 @@ static void test_answer(void **state)
 
 	(void)state;
 	assert_int_not_equal(query, 0);
+	uv_run(&loop, UV_RUN_NOWAIT);
 	assert_int_equal(recv(peer, &m, sizeof(m), 0), sizeof(m));
 	assert_int_equal(m.type, LINK_WHO);
 	assert_int_equal(m.family, AF_INET);
@@ -129,6 +130,53 @@ static void test_answer(void **state)
 	send_message(&m, sizeof(m));
 	assert_int_equal(answer.calls, 1);
 	assert_int_equal(ended, 1);
+}
+
+/* Those of one turn of the loop go out together, and are answered so. */
+static void test_many_at_once(void **state)
+{
+	struct link_message m[LINK_BATCH + 1];
+	uint32_t queries[LINK_BATCH + 3];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(queries); i++)
+		queries[i] = ask();
+	assert_int_equal(recv(peer, m, sizeof(m), 0), LINK_BATCH * sizeof(m[0]));
+	for (size_t i = 0; i < LINK_BATCH; i++)
+		assert_true(m[i].type == LINK_WHO && m[i].query == queries[i]);
+	assert_int_equal(recv(peer, m, sizeof(m), 0), -1);
+	uv_run(&loop, UV_RUN_NOWAIT);
+	assert_int_equal(recv(peer, m, sizeof(m), 0), 3 * sizeof(m[0]));
+	assert_int_equal(m[2].query, queries[LINK_BATCH + 2]);
+	uv_run(&loop, UV_RUN_NOWAIT);
+	assert_int_equal(recv(peer, m, sizeof(m), 0), -1);
+	for (size_t i = 0; i < LINK_BATCH; i++)
+		m[i] = (struct link_message){ .type = LINK_OWNER, .query = queries[i], .value = 7, .text = "/bin/x" };
+	send_message(m, LINK_BATCH * sizeof(m[0]));
+	assert_int_equal(answer.calls, LINK_BATCH);
+	assert_int_equal(answer.pid, 7);
+	assert_int_equal(ended, 1);
+}
+
+static void test_many_malformed(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		struct link_message m[2] = { { .type = LINK_OWNER }, { .type = LINK_OWNER } };
+
+		setup(state);
+		m[0].query = ask();
+		m[0].value = 7;
+		if (i == 0)
+			m[1].type = LINK_CONTINUED;
+		if (i == 1)
+			memset(m[1].text, 'x', sizeof(m[1].text));
+		send_message(m, sizeof(m) - (i == 2));
+		assert_int_equal(ended, -EBADMSG);
+		/* Nothing of it holds: the question is told that nobody answers. */
+		assert_int_equal(answer.pid, 0);
+		teardown(state);
+	}
 }
 
 static struct late_event late_event(void)
@@ -394,6 +442,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_late, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_late_malformed, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_answer, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_many_at_once, setup, teardown),
+		cmocka_unit_test(test_many_malformed),
 		cmocka_unit_test_setup_teardown(test_timeout, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_full_and_gone, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_question_that_cannot_be_sent, setup, teardown),
