@@ -147,6 +147,14 @@
 /* Connections of one session's programs to it at a time; further ones wait. */
 #define LIMIT_SSH_CONNECTIONS 16
 
+/* A session's recording: bytes of the file where the policy says nothing and at most (a terminal at full speed fills
+ * the first in a second; an afternoon's work has some MiB), and what may wait for its disk, twice. */
+#define LIMIT_RECORD_BUILT_IN (64U << 20)
+#define LIMIT_RECORD (16ULL << 30)
+#define LIMIT_RECORD_BUFFER (1U << 20)
+/* Recordings that policies kept, of one user: the oldest go. */
+#define LIMIT_RECORDINGS_KEPT 200
+
 /* Milliseconds that a session's helper may take to say that new rules hold, before whoever asked for them is told that
  * it has not: it closes connections meanwhile, which takes one or two. */
 #define LIMIT_RELOAD_MS 10000U

@@ -42,6 +42,8 @@ static void set_built_in(struct policy *p)
 	for (size_t i = 0; i < PROTECT_GROUP_COUNT; i++)
 		p->protect[i] = (struct policy_switch){ .on = protect_names[i].on, .origin = origin };
 	p->overlay_project.origin = p->degraded.origin = origin;
+	p->record.origin = p->record_input.origin = origin;
+	p->record_size = (struct policy_number){ .value = LIMIT_RECORD_BUILT_IN, .origin = origin };
 	p->late_required.origin = p->plants_required.origin = origin;
 	p->ssh_enabled = (struct policy_switch){ .on = true, .origin = origin };
 	p->ssh_git.origin = p->ssh_hostbound.origin = origin;

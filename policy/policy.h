@@ -132,6 +132,9 @@ struct policy {
 	struct policy_number pids;
 	struct policy_number cpu_pct; /* 150 = one core and a half */
 	struct policy_number wall;    /* seconds */
+	struct policy_switch record;  /* a session is recorded, and does not start without */
+	struct policy_switch record_input;
+	struct policy_number record_size; /* bytes */
 	bool nesting;
 	struct policy_origin nesting_origin;
 	void *arena;

@@ -68,6 +68,10 @@ static const struct policy_key keys[] = {
 	{ "sandbox.sshAgent.hostbound", policy_read_guard_switch, AT(ssh_hostbound), POLICY_LENDS_BY_FALSE },
 	{ "sandbox.sshAgent.hosts", policy_read_ssh_hosts, AT(ssh_hosts), POLICY_LENDS_ENTRIES },
 	{ "sandbox.sshAgent.keys", policy_read_ssh_keys, AT(ssh_keys), POLICY_LENDS_ENTRIES },
+	{ "session", NULL, 0 },
+	{ "session.record", policy_read_guard_switch, AT(record) },
+	{ "session.recordInput", policy_read_grant_switch, AT(record_input), POLICY_LENDS_BY_TRUE, "--record-input" },
+	{ "session.recordSize", policy_read_record_size, AT(record_size) },
 };
 
 /* The last part of path, where path lies directly in parent; else NULL. */

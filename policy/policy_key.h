@@ -69,6 +69,7 @@ policy_read_fn policy_read_pids;
 policy_read_fn policy_read_cpus;
 policy_read_fn policy_read_wall;
 policy_read_fn policy_read_nesting;
+policy_read_fn policy_read_record_size;
 policy_read_fn policy_read_ssh_keys;
 policy_read_fn policy_read_ssh_hosts;
 policy_read_fn policy_read_ssh_host_keys;

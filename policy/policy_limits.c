@@ -1,6 +1,7 @@
-/* limits.* and process.nesting: how single values are read and how layers cap each other. */
+/* limits.*, process.nesting and session.recordSize: how single values are read and how layers cap each other. */
 #include <string.h>
 
+#include "base/limits.h"
 #include "base/number.h"
 #include "policy/policy_key.h"
 
@@ -42,6 +43,17 @@ int policy_read_memory(const struct policy_builder *b, const struct policy_key *
 	if (n < MEMORY_MIN || n > MEMORY_MAX)
 		return policy_refuse(b, place, "Write it as in \"512M\" or \"8G\".",
 				     "The value must be a size of at least 1M.");
+	return merge_limit(b, key, n, place);
+}
+
+int policy_read_record_size(const struct policy_builder *b, const struct policy_key *key,
+			    const struct json_value *value, const struct policy_place *place)
+{
+	uint64_t n = policy_read_quantity(value, number_parse_size);
+
+	if (n < MEMORY_MIN || n > LIMIT_RECORD)
+		return policy_refuse(b, place, "Write it as in \"64M\" or \"1G\".",
+				     "The value must be a size of 1M to 16G.");
 	return merge_limit(b, key, n, place);
 }
 

@@ -317,6 +317,15 @@ static void write_process(const struct output *o, const struct policy *p)
 	json_write_object_end(o->writer);
 }
 
+static void write_session(const struct output *o, const struct policy *p)
+{
+	begin_object(o, "session");
+	write_switch(o, "record", &p->record);
+	write_switch(o, "recordInput", &p->record_input);
+	write_number(o, "recordSize", &p->record_size);
+	json_write_object_end(o->writer);
+}
+
 void policy_write_values(const struct policy *p, struct json_writer *w, bool origins)
 {
 	const struct output o = { .writer = w, .origins = origins };
@@ -327,6 +336,7 @@ void policy_write_values(const struct policy *p, struct json_writer *w, bool ori
 	write_environment(&o, p);
 	write_limits(&o, p);
 	write_process(&o, p);
+	write_session(&o, p);
 	write_word(&o, "degraded", &p->degraded, "refuse", "allow");
 	json_write_object_end(w);
 }

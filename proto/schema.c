@@ -60,6 +60,7 @@ static const struct json_field run_fields[] = {
 	{ "name", JSON_FIELD_STRING, RUN(name), .max = SESSION_NAME_MAX },
 	{ "sshAgent", JSON_FIELD_BOOL, RUN(ssh_agent) },
 	{ "gpgAgent", JSON_FIELD_BOOL, RUN(gpg_agent) },
+	{ "record", JSON_FIELD_BOOL, RUN(record) },
 };
 const struct json_schema schema_run = SCHEMA(run_fields, "Run", struct run_parameters);
 

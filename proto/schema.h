@@ -46,6 +46,7 @@ struct run_parameters {
 	const char *name; /* or NULL */
 	bool ssh_agent;   /* the last descriptor is a connection to the caller's ssh-agent */
 	bool gpg_agent;   /* the same of the gpg-agent, after that one */
+	bool record;      /* the last of all is the file of the recording */
 };
 
 struct list_parameters {

@@ -16,6 +16,7 @@
 #include "client/run/run_grants.h"
 #include "client/run/run_options.h"
 #include "client/run/run_policy.h"
+#include "client/run/run_record.h"
 #include "client/run/run_ssh.h"
 #include "client/run/terminal.h"
 
@@ -42,6 +43,10 @@ static const struct option options[] = {
 	{ "pids", 0, "N", "at most N processes and threads", OPTION_STRING, AT(pids) },
 	{ "cpus", 0, "N", "at most N processors' worth of time (2, 1.5)", OPTION_STRING, AT(cpus) },
 	{ "time", 0, "DURATION", "end it after DURATION (90s, 30m, 12h); exit code 124", OPTION_STRING, AT(time) },
+	{ "record", 0, "FILE", "record its terminal and what was decided: isoctl replay FILE", OPTION_STRING,
+	  AT(record) },
+	{ "record-input", 0, NULL, "in a recording, what is typed as well: passwords, too", OPTION_SET,
+	  AT(record_input), 1 },
 	{ "nesting", 0, NULL, "let it make namespaces: for a sandbox inside", OPTION_SET, AT(nesting), 1 },
 	{ "overlay", 0, NULL, "keep what it writes to the project apart: isoctl diff, apply, discard", OPTION_SET,
 	  AT(overlay), 1 },
@@ -60,6 +65,7 @@ struct request {
 	struct buffer command_line; /* JSON */
 	int agent_fd;               /* connected to the user's ssh-agent; -1 */
 	int gpg_fd;                 /* to the restricted socket of the user's gpg-agent; -1 */
+	struct run_record record;
 };
 
 static void request_done(struct request *r)
@@ -70,6 +76,7 @@ static void request_done(struct request *r)
 	buffer_done(&r->command_line);
 	fd_close(r->agent_fd);
 	fd_close(r->gpg_fd);
+	run_record_done(&r->record);
 }
 
 static void note_grants(struct request *q, const struct policy *merged)
@@ -104,6 +111,8 @@ static int select_environment(struct request *q, const struct run_options *o, st
 		r = run_ssh_prepare(&q->policies, &merged, &q->agent_fd, e);
 	if (r == 0 && policy_lends_gpg(&merged))
 		q->gpg_fd = run_gpg_connect();
+	if (r == 0)
+		r = run_record_open(o->record, merged.record.on, q->directory.cwd, &q->record, e);
 	policy_done(&merged);
 	policy_texts_done(&all);
 	return r;
@@ -166,6 +175,8 @@ static void write_request(struct json_writer *w, const struct request *q, const 
 		json_write_member_bool(w, "sshAgent", true);
 	if (q->gpg_fd >= 0)
 		json_write_member_bool(w, "gpgAgent", true);
+	if (q->record.fd >= 0)
+		json_write_member_bool(w, "record", true);
 }
 
 static bool wants_terminal(const struct run_options *o)
@@ -181,7 +192,8 @@ static int run(const struct client *client, const void *filled, char **operands,
 	struct request q = { .environment = RUN_ENVIRONMENT_INIT,
 			     .command_line = BUFFER_INIT(LIMIT_POLICY_FILE),
 			     .agent_fd = -1,
-			     .gpg_fd = -1 };
+			     .gpg_fd = -1,
+			     .record = RUN_RECORD_INIT };
 	struct run run = {
 		.client = client, .environment = &q.environment, .quiet = o->quiet, .call = CALL_INIT, .made = MADE_INIT
 	};
@@ -199,6 +211,10 @@ static int run(const struct client *client, const void *filled, char **operands,
 			run.agents[run.n_agents++] = q.agent_fd;
 		if (q.gpg_fd >= 0)
 			run.agents[run.n_agents++] = q.gpg_fd;
+		if (q.record.fd >= 0)
+			run.agents[run.n_agents++] = q.record.fd;
+		run_record_say(&q.record, terminal, o->quiet);
+		run.record = &q.record;
 		code = terminal ? run_terminal(&run) : run_pipes(&run);
 	} else {
 		report_error(&e);

@@ -5,18 +5,20 @@
 
 #include "client/call.h"
 #include "client/run/made.h"
+#include "client/run/run_record.h"
 #include "client/run/run_environment.h"
 
 struct run {
 	const struct client *client;
 	const struct run_environment *environment; /* for the banner */
 	bool quiet;
-	int agents[2]; /* come last of the descriptors */
+	int agents[3]; /* come last of the descriptors: sockets to agents, the file of the recording */
 	size_t n_agents;
 	struct call call; /* Run; finished, not sent yet */
 	char session[ISOD_ID_LEN + 1];
 	char *project; /* of the session, in the tree form of json/bytes.h */
 	struct made made;
+	struct run_record *record;
 };
 
 /* The first reply: remembers the session and shows the banner. 0, or -errno with *e filled. */

@@ -21,6 +21,8 @@ struct run_options {
 	const char *cpus;
 	const char *time;
 	const char *name;
+	const char *record; /* FILE */
+	int record_input;
 	int nesting;
 	int overlay;
 	int tty; /* enum run_tty */

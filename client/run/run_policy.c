@@ -193,7 +193,7 @@ int run_policy_write(const struct run_options *o, const char *cwd, struct buffer
 	struct json_writer *w;
 	int r = 0, finished;
 
-	if (!sandbox && !limits && !o->nesting)
+	if (!sandbox && !limits && !o->nesting && !o->record_input)
 		return 0;
 	w = json_write_new(out);
 	json_write_object(w);
@@ -205,6 +205,12 @@ int run_policy_write(const struct run_options *o, const char *cwd, struct buffer
 		json_write_key(w, "process");
 		json_write_object(w);
 		json_write_member_bool(w, "nesting", true);
+		json_write_object_end(w);
+	}
+	if (r == 0 && o->record_input) {
+		json_write_key(w, "session");
+		json_write_object(w);
+		json_write_member_bool(w, "recordInput", true);
 		json_write_object_end(w);
 	}
 	if (r == 0)

@@ -209,7 +209,8 @@ int session_start(struct session *s, struct connection *client, const int *fds, 
 		.gid = client->gid,
 		.limits = { .memory = s->policy.memory.value,
 			    .pids = (uint32_t)s->policy.pids.value,
-			    .cpu_pct = (uint32_t)s->policy.cpu_pct.value },
+			    .cpu_pct = (uint32_t)s->policy.cpu_pct.value,
+			    .record = s->policy.record_size.value },
 	};
 	int r;
 

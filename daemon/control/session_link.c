@@ -132,6 +132,7 @@ static int handle(struct session *s, const union message *m, size_t n)
 	case SESSION_STARTED:
 	case SESSION_RULES_DONE:
 	case SESSION_ONCE:
+	case SESSION_RECORD:
 		break;
 	default:
 		return -EBADMSG;
@@ -142,6 +143,8 @@ static int handle(struct session *s, const union message *m, size_t n)
 		return reload_answered(s, (uint32_t)m->status.value, m->status.kind);
 	if (m->type == SESSION_ONCE)
 		return grants_on_once(s, m->status.kind, (uint32_t)m->status.value);
+	if (m->type == SESSION_RECORD)
+		return audit_record(s, m->status.kind, m->status.value);
 	if (m->type == SESSION_LOST) {
 		audit_lost(s, (uint32_t)m->status.value);
 	} else if (m->type == SESSION_EXITED) {

@@ -15,6 +15,7 @@
 #include "daemon/monitor/monitor.h"
 #include "daemon/monitor/child_spawn.h"
 #include "daemon/monitor/layers.h"
+#include "daemon/monitor/record_check.h"
 #include "daemon/monitor/stdio_check.h"
 #include "daemon/monitor/tree_remove.h"
 #include "daemon/wire/context.h"
@@ -25,7 +26,7 @@
 
 #define FLAGS_KNOWN                                                                                                    \
 	(CONTROL_START_PTY | CONTROL_START_NESTING | CONTROL_START_SSH | CONTROL_START_PROXY | CONTROL_START_GPG |     \
-	 CONTROL_START_PROXY_TLS)
+	 CONTROL_START_PROXY_TLS | CONTROL_START_RECORD | CONTROL_START_RECORD_INPUT)
 
 enum { AT_PLAN, AT_EGRESS, AT_STDIO, N_STDIO = 3, N_AGENT = 2 };
 
@@ -35,13 +36,14 @@ struct start {
 	const struct control_message *message;
 	const struct peer *peer;
 	const int *fds;
-	size_t at_ssh;   /* in .fds: the rules, then the socket, with CONTROL_START_SSH */
-	size_t at_gpg;   /* the same with CONTROL_START_GPG */
-	size_t at_proxy; /* in .fds, with CONTROL_START_PROXY */
-	int proxy_auth;  /* -1: none */
-	int proxy_ca;    /* -1: none */
-	int link[2];     /* launch, session */
-	int control[2];  /* session, control */
+	size_t at_ssh;    /* in .fds: the rules, then the socket, with CONTROL_START_SSH */
+	size_t at_gpg;    /* the same with CONTROL_START_GPG */
+	size_t at_proxy;  /* in .fds, with CONTROL_START_PROXY */
+	size_t at_record; /* with CONTROL_START_RECORD */
+	int proxy_auth;   /* -1: none */
+	int proxy_ca;     /* -1: none */
+	int link[2];      /* launch, session */
+	int control[2];   /* session, control */
 	int report[2];
 	int context;
 	int session_context;
@@ -99,12 +101,14 @@ static int check_message(struct start *st, size_t n_fds)
 
 	st->peer = peers_find(&m->peers, message->connection);
 	if (!st->peer || st->peer->uid != message->uid || message->flags & ~FLAGS_KNOWN ||
-	    (message->flags & CONTROL_START_PROXY_TLS && !(message->flags & CONTROL_START_PROXY)))
+	    (message->flags & CONTROL_START_PROXY_TLS && !(message->flags & CONTROL_START_PROXY)) ||
+	    (message->flags & CONTROL_START_RECORD_INPUT && !(message->flags & CONTROL_START_RECORD)))
 		return -EPROTO;
 	st->at_ssh = AT_STDIO + (message->flags & CONTROL_START_PTY ? 0 : N_STDIO);
 	st->at_gpg = st->at_ssh + (message->flags & CONTROL_START_SSH ? N_AGENT : 0);
 	st->at_proxy = st->at_gpg + (message->flags & CONTROL_START_GPG ? N_AGENT : 0);
-	if (n_fds != st->at_proxy + (message->flags & CONTROL_START_PROXY ? 1 : 0))
+	st->at_record = st->at_proxy + (message->flags & CONTROL_START_PROXY ? 1 : 0);
+	if (n_fds != st->at_record + (message->flags & CONTROL_START_RECORD ? 1 : 0))
 		return -EPROTO;
 	return sessions_find(&m->sessions, message->id) ? -EPROTO : 0;
 }
@@ -133,6 +137,8 @@ static int check_permitted(const struct start *st, struct error *e)
 		r = agent_check("ssh-agent", st->fds[st->at_ssh + 1], st->peer->uid, e);
 	if (r == 0 && st->message->flags & CONTROL_START_GPG)
 		r = agent_check("gpg-agent", st->fds[st->at_gpg + 1], st->peer->uid, e);
+	if (r == 0 && st->message->flags & CONTROL_START_RECORD)
+		r = record_check(st->fds[st->at_record], e);
 	return r;
 }
 
@@ -188,7 +194,10 @@ static int make_contexts(struct start *st)
 			 (st->proxy_auth >= 0 ? SESSION_HAS_PROXY_AUTH : 0) |
 			 (st->message->flags & CONTROL_START_PROXY_TLS ? SESSION_HAS_PROXY_TLS : 0) |
 			 (st->proxy_ca >= 0 ? SESSION_HAS_PROXY_CA : 0) |
-			 (st->message->flags & CONTROL_START_GPG ? SESSION_HAS_GPG : 0),
+			 (st->message->flags & CONTROL_START_GPG ? SESSION_HAS_GPG : 0) |
+			 (st->message->flags & CONTROL_START_RECORD ? SESSION_HAS_RECORD : 0) |
+			 (st->message->flags & CONTROL_START_RECORD_INPUT ? SESSION_RECORD_INPUT : 0),
+		.record_max = st->message->limits.record,
 	};
 
 	if (!launch)
@@ -285,6 +294,7 @@ static pid_t spawn_session(const struct start *st)
 	const bool ssh = st->message->flags & CONTROL_START_SSH, proxy = st->message->flags & CONTROL_START_PROXY;
 	const bool gpg = st->message->flags & CONTROL_START_GPG;
 	const bool tls = st->message->flags & CONTROL_START_PROXY_TLS;
+	const bool record = st->message->flags & CONTROL_START_RECORD;
 	const char *const argv[] = { tls ? "isod-session-tls" : ssh ? "isod-session-ssh" : "isod-session", NULL };
 	const struct monitor *m = st->monitor;
 	const struct helper_fd fds[] = {
@@ -303,6 +313,7 @@ static pid_t spawn_session(const struct start *st)
 		{ proxy ? st->fds[st->at_proxy] : m->files.null, SESSION_FD_PROXY },
 		{ st->proxy_auth < 0 ? m->files.null : st->proxy_auth, SESSION_FD_PROXY_AUTH },
 		{ st->proxy_ca < 0 ? m->files.null : st->proxy_ca, SESSION_FD_PROXY_CA },
+		{ record ? st->fds[st->at_record] : m->files.null, SESSION_FD_RECORD },
 	};
 
 	return helper_spawn(m->options.libexec, argv, fds, ARRAY_SIZE(fds));

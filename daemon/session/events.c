@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 
 #include "base/fd_pass.h"
+#include "daemon/session/record_mark.h"
 
 /* Room beyond .max that only a status may use: start, exit and some stops. */
 #define STATUS_ROOM 64
@@ -27,7 +28,8 @@ struct events {
 	struct event_list queue;
 	size_t count;
 	size_t max;
-	uint64_t lost; /* since the last SESSION_LOST */
+	uint64_t lost;         /* since the last SESSION_LOST */
+	struct record *record; /* NULL: none */
 	void (*wake)(void *data);
 	void *data;
 };
@@ -99,6 +101,16 @@ static void wake(struct events *e)
 		e->wake(e->data);
 }
 
+void events_record(struct events *e, struct record *record)
+{
+	e->record = record;
+}
+
+void events_allowed(struct events *e, const char *name, uint16_t port)
+{
+	record_mark_allowed(e->record, name, port);
+}
+
 void events_lost(struct events *e, uint64_t n)
 {
 	e->lost += n;
@@ -136,6 +148,7 @@ void events_connection(struct events *e, const struct session_connection *c)
 	if (copy.count == 0)
 		copy.count = 1;
 	escape_program(copy.program, c->program);
+	record_mark_connection(e->record, &copy);
 	if (push_after_gap(e, &copy, sizeof(copy), e->max) < 0)
 		e->lost += copy.count;
 	wake(e);
@@ -145,6 +158,8 @@ void events_status(struct events *e, uint32_t type, uint32_t kind, int32_t value
 {
 	struct session_status status = { .type = type, .kind = kind, .value = value };
 
+	if (type != SESSION_EXITED) /* which is marked earlier */
+		record_mark_status(e->record, type, kind, value);
 	/* A program can stop itself without end; the exit alone must always fit. */
 	if (push_after_gap(e, &status, sizeof(status), type == SESSION_EXITED ? SIZE_MAX : e->max + STATUS_ROOM) < 0)
 		e->lost++;
@@ -158,6 +173,7 @@ void events_late(struct events *e, const struct late_event *event)
 	memcpy(&copy, event, late_event_size(event));
 	copy.type = SESSION_LATE;
 	escape_program(copy.program, event->program);
+	record_mark_late(e->record, &copy);
 	if (push_after_gap(e, &copy, late_event_size(&copy), e->max) < 0)
 		e->lost += copy.kind == LATE_MORE ? copy.count : 1;
 	wake(e);
@@ -168,6 +184,7 @@ void events_agent(struct events *e, const struct session_agent *s)
 	struct session_agent copy = *s;
 
 	escape_program(copy.program, s->program);
+	record_mark_agent(e->record, &copy);
 	if (push_after_gap(e, &copy, sizeof(copy), e->max) < 0)
 		e->lost += copy.count;
 	wake(e);
@@ -181,6 +198,7 @@ void events_budget(struct events *e, uint32_t account, uint32_t direction, uint6
 					  .direction = direction,
 					  .limit = limit };
 
+	record_mark_budget(e->record, account, direction, limit);
 	if (push_after_gap(e, &m, sizeof(m), e->max + STATUS_ROOM) < 0)
 		e->lost++;
 	wake(e);

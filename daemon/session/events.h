@@ -8,6 +8,7 @@
 #include "daemon/wire/session_wire.h"
 
 struct events;
+struct record;
 
 /* Entries that may wait while isod-control does not read: at about 550 bytes each, 2.2 MiB. */
 #define EVENTS_MAX 4096
@@ -16,6 +17,11 @@ struct events;
 struct events *events_new(size_t max, void (*wake)(void *data), void *data);
 void events_free(struct events *e);
 
+/* What is told from now on becomes a marker of it as well, whether there is room in the queue or not. Not owned. */
+void events_record(struct events *e, struct record *record);
+
+/* A connection that was let through has been made: a marker alone, its end is an event. */
+void events_allowed(struct events *e, const char *name, uint16_t port);
 /* .type, .count = 0 are filled in. The program's name is asked for by the caller (owner.h) where it is wanted; bytes of
  * it that are no printable ASCII are escaped here. */
 void events_connection(struct events *e, const struct session_connection *c);

@@ -100,6 +100,24 @@ static int take_gpg(const struct session_context *context, struct gpg_lent *lent
 	return r < 0 ? r : gpg_rules_decode(data, len, &lent->rules);
 }
 
+/* The file of the recording is kept; without one its place is closed. */
+static void take_record(const struct session_context *context, struct session_setup *setup)
+{
+	setup->record.fd = -1;
+	if (!(context->flags & SESSION_HAS_RECORD)) {
+		fd_close(SESSION_FD_RECORD);
+		return;
+	}
+	setup->record = (struct record_options){
+		.fd = SESSION_FD_RECORD,
+		.max = context->record_max,
+		.input = context->flags & SESSION_RECORD_INPUT,
+		.id = setup->id,
+		.marker =
+			context->flags & SESSION_HAS_PTY ? NULL : "isod: no terminal, so only what was decided is here",
+	};
+}
+
 /* What leads out, if not every connection by itself. */
 struct proxy {
 	struct egress_proxy way;
@@ -206,6 +224,7 @@ int main(void)
 	}
 	setup.has_pty = context.flags & SESSION_HAS_PTY;
 	setup.id = context.id;
+	take_record(&context, &setup);
 	setup.uid = context.uid;
 	r = session_run(&setup);
 	if (r < 0)

@@ -8,6 +8,7 @@
 
 #include "base/fd.h"
 #include "base/limits.h"
+#include "daemon/session/record.h"
 
 struct pty {
 	uv_poll_t poll;
@@ -18,7 +19,8 @@ struct pty {
 			   */
 	char last;        /* last byte given to the terminal */
 	struct buffer input;
-	size_t offset; /* of .input: written already */
+	size_t offset;         /* of .input: written already */
+	struct record *record; /* NULL: none */
 	const struct pty_handlers *handlers;
 	void *data;
 };
@@ -124,8 +126,10 @@ ssize_t pty_read(struct pty *p, void *data, size_t n)
 	while (r < 0 && errno == EINTR);
 	if (r < 0 && errno == EAGAIN)
 		return -EAGAIN;
-	if (r > 0)
+	if (r > 0) {
+		record_output(p->record, data, (size_t)r);
 		return r;
+	}
 	drop_input(p); /* EIO: no slave is open */
 	return 0;
 }
@@ -143,6 +147,7 @@ int pty_write(struct pty *p, const void *data, size_t n)
 	r = buffer_append(&p->input, data, n);
 	if (r < 0)
 		return r;
+	record_input(p->record, data, n);
 	flush_input(p);
 	watch(p);
 	return 0;
@@ -162,10 +167,16 @@ int pty_write_eof(struct pty *p)
 	return 0;
 }
 
+void pty_record(struct pty *p, struct record *record)
+{
+	p->record = record;
+}
+
 int pty_resize(struct pty *p, uint16_t rows, uint16_t columns)
 {
 	struct winsize size = { .ws_row = rows, .ws_col = columns };
 
+	record_size(p->record, rows, columns);
 	return ioctl(p->fd, TIOCSWINSZ, &size) < 0 ? -errno : 0;
 }
 

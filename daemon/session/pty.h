@@ -8,6 +8,7 @@
 #include "base/buffer.h"
 
 struct pty;
+struct record;
 
 /* Above so many bytes that wait for the program, no more is taken from the client. A quarter of a MiB, not a few KiB:
  * resize and signal frames stand behind this much input at most. */
@@ -35,6 +36,8 @@ int pty_write(struct pty *p, const void *data, size_t n);
 bool pty_input_room(const struct pty *p);
 /* Queues end of file: VEOF of the line discipline, twice where the line has begun. */
 int pty_write_eof(struct pty *p);
+/* What passes from now on is recorded; NULL: no more. Not owned. */
+void pty_record(struct pty *p, struct record *record);
 int pty_resize(struct pty *p, uint16_t rows, uint16_t columns);
 
 #endif

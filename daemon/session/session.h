@@ -5,6 +5,7 @@
 
 #include "daemon/session/agent/gpg_agent.h"
 #include "daemon/session/agent/ssh.h"
+#include "daemon/session/record.h"
 #include "policy/egress_proxy.h"
 
 struct proxy_tls;
@@ -19,7 +20,8 @@ struct session_setup {
 	struct proxy_tls *tls;            /* to the proxy; NULL: none */
 	const struct ssh_service *ssh;    /* NULL: this session has no ssh-agent */
 	struct ssh_lent lent;
-	const struct gpg_lent *gpg; /* NULL: it has no gpg-agent */
+	const struct gpg_lent *gpg;   /* NULL: it has no gpg-agent */
+	struct record_options record; /* .fd < 0: none */
 	const char *id;
 	uint32_t uid; /* whose session it is */
 };

@@ -35,6 +35,7 @@ struct session_context {
 	uint32_t flags; /* enum session_context_flags */
 	char id[ISOD_ID_LEN + 1];
 	uint8_t reserved[3];
+	uint64_t record_max; /* bytes, with SESSION_HAS_RECORD */
 };
 
 enum session_context_flags {
@@ -46,6 +47,8 @@ enum session_context_flags {
 	SESSION_HAS_GPG = 1 << 5,       /* the link will bring the listener of the session's gpg-agent */
 	SESSION_HAS_PROXY_TLS = 1 << 6, /* this is isod-session-tls */
 	SESSION_HAS_PROXY_CA = 1 << 7,
+	SESSION_HAS_RECORD = 1 << 8,
+	SESSION_RECORD_INPUT = 1 << 9, /* what is typed, too */
 };
 
 #endif

@@ -39,9 +39,9 @@ enum control_type {
 	CONTROL_START, /* connection, id, uid, flags; descriptors: plan, egress, then stdin, stdout, stderr unless PTY,
 			  then with SSH the rules and the socket of SESSION_FD_SSH and _AGENT, then with GPG those of
 			  SESSION_FD_GPG and _GPG_AGENT, then with PROXY that of
-			  SESSION_FD_PROXY. error.message: with PROXY, the name of the file with its password in the
-			  administrator's folder, "" = none; error.step: with PROXY_TLS, that of the file with the
-			  certificates to trust there, "" = those of the system */
+			  SESSION_FD_PROXY, then with RECORD that of SESSION_FD_RECORD. error.message: with PROXY, the
+			  name of the file with its password in the administrator's folder, "" = none; error.step: with
+			  PROXY_TLS, that of the file with the certificates to trust there, "" = those of the system */
 	CONTROL_KILL,  /* id: end the whole tree now; idempotent */
 	CONTROL_LAYER_LIST,    /* connection: the layers of its peer; root's are everybody's */
 	CONTROL_LAYER_OPEN,    /* connection, id, flags */
@@ -60,6 +60,8 @@ enum control_start_flags {
 	CONTROL_START_PROXY = 1 << 3,
 	CONTROL_START_GPG = 1 << 4, /* must equal the plan's flag */
 	CONTROL_START_PROXY_TLS = 1 << 5,
+	CONTROL_START_RECORD = 1 << 6,
+	CONTROL_START_RECORD_INPUT = 1 << 7, /* with RECORD */
 };
 
 enum control_layer_flags {
@@ -70,6 +72,7 @@ struct control_limits {
 	uint64_t memory;  /* bytes, 0 = none */
 	uint32_t pids;    /* 0 = none */
 	uint32_t cpu_pct; /* 200 = two cores, 0 = none */
+	uint64_t record;  /* bytes of the recording, with CONTROL_START_RECORD */
 };
 
 struct control_message {

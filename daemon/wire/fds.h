@@ -41,17 +41,18 @@ enum session_fd {
 	SESSION_FD_LINK = 4,      /* SOCK_SEQPACKET to isod-launch / pid 1 of the session, link_wire.h */
 	SESSION_FD_AGENT = 5,     /* stream socket to the caller's ssh-agent; /dev/null without SESSION_HAS_SSH */
 	SESSION_FD_GPG_AGENT = 6, /* stream socket to the caller's gpg-agent; /dev/null without SESSION_HAS_GPG */
-	SESSION_FD_EGRESS = 7,    /* sealed: egress rules in wire form (policy/egress_wire.h), from isod-control */
-	SESSION_FD_CONTEXT = 8,   /* sealed: struct session_context, from isod */
-	SESSION_FD_SECCOMP = 9,   /* sealed: struct sock_filter[], the filter of isod-session itself */
-	SESSION_FD_SSH = 10,      /* sealed: what of the agent is lent (sshagent/ssh_rules.h); /dev/null likewise */
+	SESSION_FD_RECORD = 7,    /* the caller's file, for appending; /dev/null without SESSION_HAS_RECORD */
+	SESSION_FD_EGRESS = 8,    /* sealed: egress rules in wire form (policy/egress_wire.h), from isod-control */
+	SESSION_FD_CONTEXT = 9,   /* sealed: struct session_context, from isod */
+	SESSION_FD_SECCOMP = 10,  /* sealed: struct sock_filter[], the filter of isod-session itself */
+	SESSION_FD_SSH = 11,      /* sealed: what of the agent is lent (sshagent/ssh_rules.h); /dev/null likewise */
 	/* Sealed: the upstream proxy (policy/egress_proxy.h), and "user:password" for it; /dev/null without
 	 * SESSION_HAS_PROXY and _PROXY_AUTH. */
-	SESSION_FD_PROXY = 11,
-	SESSION_FD_PROXY_AUTH = 12,
+	SESSION_FD_PROXY = 12,
+	SESSION_FD_PROXY_AUTH = 13,
+	SESSION_FD_GPG = 14, /* sealed: which keys of the gpg-agent (gpgagent/gpg_rules.h); /dev/null likewise */
 	SESSION_FD_PROXY_CA =
-		14,          /* sealed: PEM, whom to trust to be that proxy; /dev/null without SESSION_HAS_PROXY_CA */
-	SESSION_FD_GPG = 13, /* sealed: which keys of the gpg-agent (gpgagent/gpg_rules.h); /dev/null likewise */
+		15, /* sealed: PEM, whom to trust to be that proxy; /dev/null without SESSION_HAS_PROXY_CA */
 	SESSION_FD_END
 };
 

@@ -45,6 +45,7 @@ enum session_type {
 	SESSION_GPG,    /* struct session_agent */
 	SESSION_ONCE,   /* struct session_status: value = the number of a rule for one connection, kind = enum
 			   session_once */
+	SESSION_RECORD, /* struct session_status: kind = enum session_record_state, value = errno or 0 */
 	SESSION_TYPE_END
 };
 
@@ -59,6 +60,14 @@ enum session_via {
 	VIA_HOST_PORT,
 	VIA_UNIX_SOCKET, /* .name is its path */
 	VIA_COUNT
+};
+
+/* What has become of the recording, each once. */
+enum session_record_state {
+	RECORD_CUT = 1, /* it has reached its size */
+	RECORD_BEHIND,  /* parts are missing: its disk is too slow */
+	RECORD_FAILED,  /* a write failed, there is no more of it */
+	RECORD_STATE_END
 };
 
 enum session_once { ONCE_USED = 1, ONCE_OVER /* the connection that had it has ended */ };

@@ -410,6 +410,29 @@ void audit_lost(struct session *s, uint32_t count)
 		write_lost(s, count, "the session had too many events at once");
 }
 
+static const char *const record_states[RECORD_STATE_END] = {
+	[RECORD_CUT] = "cut",
+	[RECORD_BEHIND] = "behind",
+	[RECORD_FAILED] = "failed",
+};
+
+int audit_record(struct session *s, uint32_t state, int32_t err)
+{
+	_cleanup_buffer_ struct buffer line = BUFFER_INIT(LINE_MAX_BYTES);
+	struct json_writer *w;
+
+	if (state == 0 || state >= RECORD_STATE_END || err < 0)
+		return -EBADMSG;
+	w = has_room(s, 1) ? begin(s, &line, "record") : NULL;
+	if (!w)
+		return 0;
+	json_write_member_string(w, "state", record_states[state]);
+	if (err > 0)
+		json_write_member_integer(w, "errno", err);
+	end(s, w, &line);
+	return 0;
+}
+
 static const char *cause_name(const struct session *s)
 {
 	switch (s->cause) {

@@ -40,6 +40,8 @@ void audit_agent(struct session *s, const struct session_agent *m);
  * written. */
 void audit_resumed(struct audit *a, struct audit_file *f, uint64_t cut, uint64_t missing, bool broken);
 void audit_lost(struct session *s, uint32_t count);
+/* What has become of the recording: enum session_record_state, and an errno or 0. 0, or -EBADMSG. */
+int audit_record(struct session *s, uint32_t state, int32_t err);
 void audit_exit(struct session *s);
 
 #endif

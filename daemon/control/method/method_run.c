@@ -25,11 +25,16 @@ static int no_memory(struct error *e)
 /* With a terminal the connection becomes the way in and out; without, three descriptors are. */
 static int check_form(const struct call *call, const struct run_parameters *p, struct error *e)
 {
-	size_t n_agents = (size_t)p->ssh_agent + p->gpg_agent, n_fds = call->n_fds - n_agents;
+	size_t n_last = (size_t)p->ssh_agent + p->gpg_agent + p->record, n_fds = call->n_fds - n_last;
 
-	if (call->n_fds < n_agents)
-		return error_set(e, ERROR_INVALID, EINVAL, p->ssh_agent ? "sshAgent" : "gpgAgent", NULL,
-				 "With sshAgent and gpgAgent a connection to each of these agents must come last.");
+	if (call->n_fds < n_last)
+		return error_set(e, ERROR_INVALID, EINVAL,
+				 p->ssh_agent   ? "sshAgent"
+				 : p->gpg_agent ? "gpgAgent"
+						: "record",
+				 NULL,
+				 "With sshAgent and gpgAgent a connection to each of these agents must come last, "
+				 "with record a file after them.");
 	if (p->has_terminal && (!call->envelope->upgrade || n_fds > 0))
 		return error_set(e, ERROR_INVALID, EINVAL, "terminal", NULL,
 				 "With a terminal Run must be an upgrade, without descriptors.");
@@ -86,7 +91,16 @@ static int describe(struct session *s, const struct run_parameters *p, const str
 	return tell_overlay(s, &built->plan) < 0 ? no_memory(e) : 0;
 }
 
-#define START_FDS_MAX 10
+/* Whose policy wants a recording gets one or nothing. */
+static int check_record(const struct session *s, const struct run_parameters *p, struct error *e)
+{
+	if (!s->policy.record.on || p->record)
+		return 0;
+	return error_set(e, ERROR_REFUSED, EPERM, "session.record", "isoctl run --record FILE",
+			 "The policy wants sessions recorded, and no file for that was given.");
+}
+
+#define START_FDS_MAX 11
 
 /* What is sealed for a start; -1: it is not needed. */
 struct sealed {
@@ -136,6 +150,8 @@ static size_t order_fds(int fds[START_FDS_MAX], const struct call *call, const s
 	}
 	if (sealed->proxy >= 0)
 		fds[n++] = sealed->proxy;
+	if (p->record)
+		fds[n++] = call->fds[at_agents + p->ssh_agent + p->gpg_agent];
 	return n;
 }
 
@@ -146,12 +162,13 @@ static int start(struct connection *c, struct session *s, const struct call *cal
 	__attribute__((cleanup(sealed_done))) struct sealed sealed = { -1, -1, -1, -1, -1 };
 	int fds[START_FDS_MAX];
 	size_t n_fds;
-	unsigned flags = (built->plan.flags & PLAN_PTY ? CONTROL_START_PTY : 0) |
-			 (built->plan.flags & PLAN_NESTING ? CONTROL_START_NESTING : 0) |
-			 (built->plan.flags & PLAN_SSH ? CONTROL_START_SSH : 0) |
-			 (s->policy.proxy.url ? CONTROL_START_PROXY : 0) |
-			 (s->policy.proxy.tls ? CONTROL_START_PROXY_TLS : 0) |
-			 (built->plan.flags & PLAN_GPG ? CONTROL_START_GPG : 0);
+	unsigned flags =
+		(built->plan.flags & PLAN_PTY ? CONTROL_START_PTY : 0) |
+		(built->plan.flags & PLAN_NESTING ? CONTROL_START_NESTING : 0) |
+		(built->plan.flags & PLAN_SSH ? CONTROL_START_SSH : 0) |
+		(s->policy.proxy.url ? CONTROL_START_PROXY : 0) | (s->policy.proxy.tls ? CONTROL_START_PROXY_TLS : 0) |
+		(built->plan.flags & PLAN_GPG ? CONTROL_START_GPG : 0) | (p->record ? CONTROL_START_RECORD : 0) |
+		(p->record && s->policy.record_input.on ? CONTROL_START_RECORD_INPUT : 0);
 	int r = seal(s, built, &sealed, e);
 
 	if (r < 0)
@@ -193,6 +210,8 @@ static int prepare(struct connection *c, struct session *s, const struct call *c
 	}
 	if (r == 0 && reload_keep(&s->reload.texts, administrator, &p->policies) < 0)
 		r = no_memory(e);
+	if (r == 0)
+		r = check_record(s, p, e);
 	if (r == 0) {
 		input.ssh = p->ssh_agent && policy_lends_ssh(&s->policy);
 		input.gpg = p->gpg_agent && policy_lends_gpg(&s->policy);

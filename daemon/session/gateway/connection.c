@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 
 #include "base/cleanup.h"
+#include "daemon/session/events.h"
 #include "daemon/session/gateway/holding.h"
 #include "daemon/session/gateway/keepalive.h"
 #include "daemon/session/gateway/proxy_call.h"
@@ -252,6 +253,7 @@ static bool connect_on(struct connection *c)
 		dial_take(c->dial, &c->upstream, on_upstream, &family, address);
 		if (!c->by_proxy)
 			audit_dialled(c, family, address);
+		events_allowed(c->gateway->events, c->target.name, c->target.port);
 		dial_free(c->dial);
 		c->dial = NULL;
 		return true;

@@ -134,6 +134,9 @@ static const struct mistake mistakes[] = {
 	  "must be an array of strings, not a string", "" },
 	{ NET("\"allowedDomains\":[\"x\",\n1]"), "2: sandbox.network.allowedDomains[1]",
 	  "must be a string, not an integer", "" },
+	{ "{\"session\":{\"recordSize\":\"1K\"}}", "1: session.recordSize", "1M to 16G", "64M" },
+	{ "{\"session\":{\"recordSize\":\"17G\"}}", "1: session.recordSize", "1M to 16G", "64M" },
+	{ "{\"session\":{\"record\":\"a.cast\"}}", "1: session.record", "true or false", "" },
 	{ "{\"process\":{\"nesting\":\"yes\"}}", "1: process.nesting", "true or false", "" },
 	/* denials that say why */
 	{ NET("\"allowedDomains\":[{\"host\":\"a.example\",\"reason\":\"x\"}]"), "1: sandbox.network.allowedDomains[0]",
