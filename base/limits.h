@@ -56,6 +56,20 @@
 /* The text of a deny rule that its users are shown, in bytes: two lines of a terminal. */
 #define LIMIT_DENY_REASON 200
 
+/* A line of shell that the guard reads, with what is in its here-documents. Linux passes no argument of more than 128
+ * KiB; what an agent writes in one call has been seen up to some 200 KiB. */
+#define LIMIT_SHELL_TEXT (4U << 20)
+/* What its reading may take (half a million commands), its words, and how deep its parts may stand in each other:
+ * bash's own tests nest 20 deep. */
+#define LIMIT_SHELL_MEMORY (256U << 20)
+#define LIMIT_SHELL_WORDS 500000
+#define LIMIT_SHELL_DEPTH 100
+#define LIMIT_SHELL_STEPS 1000000
+/* Programs that run programs, one in the other. */
+#define LIMIT_SHELL_UNWRAP 20
+/* A word whose braces are expanded: each form is a copy of it. */
+#define LIMIT_SHELL_BRACES (16U << 10)
+
 #define LIMIT_POLICY_FILE (1U << 20)
 #define LIMIT_POLICY_LAYERS 16
 /* What one call may bring in policies altogether: 6,000 rules of 40 bytes. Reading them holds all clients up. */

@@ -9,14 +9,36 @@
 #include "client/report.h"
 #include "isod_config.h"
 
+/* One a line, whatever their number. */
+/* clang-format off */
 const struct command *const commands[] = {
-	&command_run,           &command_sessions,     &command_show,        &command_log_verify,
-	&command_log,           &command_kill,         &command_grant,       &command_revoke,
-	&command_policy_show,   &command_policy_check, &command_policy_test, &command_policy_explain,
-	&command_policy_reload, &command_policy_learn, &command_diff,        &command_apply,
-	&command_discard,       &command_trust,        &command_status,      &command_describe,
-	&command_gateway,       &command_completion,   &command_help,        NULL,
+	&command_run,
+	&command_sessions,
+	&command_show,
+	&command_log_verify,
+	&command_log,
+	&command_kill,
+	&command_grant,
+	&command_revoke,
+	&command_policy_show,
+	&command_policy_check,
+	&command_policy_test,
+	&command_policy_explain,
+	&command_policy_reload,
+	&command_policy_learn,
+	&command_diff,
+	&command_apply,
+	&command_discard,
+	&command_trust,
+	&command_status,
+	&command_describe,
+	&command_gateway,
+	&command_guard,
+	&command_completion,
+	&command_help,
+	NULL,
 };
+/* clang-format on */
 
 const struct option global_options[] = {
 	{ "socket", 0, "PATH", "isod's socket (also ISO_SOCKET; else " CLIENT_DEFAULT_SOCKET ")", OPTION_STRING,

@@ -25,10 +25,9 @@ int listing_append(struct buffer *out, const struct json_value *v)
 	return r < 0 ? r : escape_append(out, text.data, text.len);
 }
 
-static int append_argument(struct buffer *out, const struct json_value *v)
+int listing_append_argument(struct buffer *out, const char *text)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%";
-	const char *text = v->type == JSON_STRING ? v->string.data : "";
 	int r = 0;
 
 	if (*text && text[strspn(text, plain)] == '\0')
@@ -57,7 +56,8 @@ int listing_append_argv(struct buffer *out, const struct json_value *argv)
 		if (i > 0)
 			r = buffer_append_string(out, " ");
 		if (r == 0)
-			r = append_argument(out, &argv->array.items[i]);
+			r = listing_append_argument(
+				out, argv->array.items[i].type == JSON_STRING ? argv->array.items[i].string.data : "");
 	}
 	return r;
 }

@@ -9,6 +9,8 @@
 
 /* A scalar, or a compact JSON text; strings without quotes. NULL and null: "-". */
 int listing_append(struct buffer *out, const struct json_value *v);
+/* One argument, quoted for a shell where it needs that. */
+int listing_append_argument(struct buffer *out, const char *text);
 /* An array of strings as a command line: arguments that need it are quoted for a shell. */
 int listing_append_argv(struct buffer *out, const struct json_value *argv);
 

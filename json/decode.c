@@ -7,7 +7,7 @@
 
 #include "base/buffer.h"
 #include "base/limits.h"
-#include "json/arena.h"
+#include "base/arena.h"
 #include "json/bytes.h"
 #include "json/printable.h"
 #include "json/utf8.h"
@@ -22,7 +22,7 @@ struct place {
 };
 
 struct decoder {
-	struct json_arena *arena;
+	struct arena *arena;
 	struct error *e;
 };
 
@@ -111,7 +111,7 @@ static int decode_text(struct decoder *d, const struct place *p, const struct js
 	if (has_escaped_bytes(v)) {
 		if (!bytes)
 			return refuse(d, p, "must be valid UTF-8");
-		copy = json_arena_copy(&d->arena, v->string.data, len);
+		copy = arena_copy(&d->arena, v->string.data, len);
 		if (!copy)
 			return -ENOMEM;
 		r = json_bytes_decode(copy, len, copy);
@@ -151,7 +151,7 @@ static int decode_strings(struct decoder *d, const struct place *p, const struct
 
 	if (r < 0)
 		return r;
-	items = json_arena_alloc(&d->arena, (v->array.count + 1) * sizeof(*items));
+	items = arena_alloc(&d->arena, (v->array.count + 1) * sizeof(*items));
 	if (!items)
 		return -ENOMEM;
 	for (size_t i = 0; i < v->array.count; i++) {
@@ -186,7 +186,7 @@ static int decode_objects(struct decoder *d, const struct place *p, const struct
 
 	if (r < 0)
 		return r;
-	items = json_arena_alloc(&d->arena, v->array.count * size);
+	items = arena_alloc(&d->arena, v->array.count * size);
 	if (!items)
 		return -ENOMEM;
 	for (size_t i = 0; i < v->array.count; i++) {
@@ -272,7 +272,7 @@ int json_decode(const struct json_value *v, const struct json_schema *schema, co
 	int r = decode_object(&d, &root, v, schema, out);
 
 	if (r < 0) {
-		json_arena_free(d.arena);
+		arena_free(d.arena);
 		memset(out, 0, schema->size);
 		return r;
 	}
@@ -282,6 +282,6 @@ int json_decode(const struct json_value *v, const struct json_schema *schema, co
 
 void json_decoded_done(struct json_decoded *d)
 {
-	json_arena_free(d->arena);
+	arena_free(d->arena);
 	d->arena = NULL;
 }

@@ -10,7 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/limits.h"
-#include "json/arena.h"
+#include "base/arena.h"
 #include "json/printable.h"
 #include "json/scan.h"
 
@@ -33,7 +33,7 @@ struct reader {
 	char *copy;     /* of the text, where comments are taken out of it */
 	size_t counted; /* line ends before this offset are in line */
 	uint32_t line;
-	struct json_arena *arena;
+	struct arena *arena;
 	struct json_member *pending;
 	size_t n_pending;
 	size_t size_pending;
@@ -175,7 +175,7 @@ static int on_string(void *ctx, const unsigned char *text, size_t len)
 
 	if (!v)
 		return 0;
-	v->string.data = json_arena_copy(&rd->arena, (const char *)text, len);
+	v->string.data = arena_copy(&rd->arena, (const char *)text, len);
 	v->string.len = len;
 	return v->string.data ? 1 : fail_memory(rd);
 }
@@ -192,7 +192,7 @@ static int on_key(void *ctx, const unsigned char *text, size_t len)
 	m = push(rd);
 	if (!m)
 		return 0;
-	m->name = json_arena_copy(&rd->arena, (const char *)text, len);
+	m->name = arena_copy(&rd->arena, (const char *)text, len);
 	return m->name ? 1 : fail_memory(rd);
 }
 
@@ -225,7 +225,7 @@ static int on_array_end(void *ctx)
 	struct json_value *v = &rd->pending[self].value, *items = NULL;
 
 	if (count > 0) {
-		items = json_arena_alloc(&rd->arena, count * sizeof(*items));
+		items = arena_alloc(&rd->arena, count * sizeof(*items));
 		if (!items)
 			return fail_memory(rd);
 	}
@@ -280,7 +280,7 @@ static int on_object_end(void *ctx)
 	if (count > 0) {
 		if (!refuse_duplicates(rd, &rd->pending[self + 1], count))
 			return 0;
-		members = json_arena_alloc(&rd->arena, count * sizeof(*members));
+		members = arena_alloc(&rd->arena, count * sizeof(*members));
 		if (!members)
 			return fail_memory(rd);
 		memcpy(members, &rd->pending[self + 1], count * sizeof(*members));
@@ -358,7 +358,7 @@ static void reader_done(struct reader *rd)
 		yajl_free(rd->yajl);
 	free(rd->pending);
 	free(rd->copy);
-	json_arena_free(rd->arena);
+	arena_free(rd->arena);
 }
 
 int json_read(const char *text, size_t len, unsigned flags, struct json_document *ret, struct error *e)
@@ -378,7 +378,7 @@ int json_read(const char *text, size_t len, unsigned flags, struct json_document
 		return -ENOMEM;
 	if (parse(&rd) < 0)
 		return rd.r;
-	root = json_arena_alloc(&rd.arena, sizeof(*root));
+	root = arena_alloc(&rd.arena, sizeof(*root));
 	if (!root)
 		return -ENOMEM;
 	*root = rd.pending[0].value;

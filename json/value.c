@@ -2,11 +2,11 @@
 
 #include <string.h>
 
-#include "json/arena.h"
+#include "base/arena.h"
 
 void json_document_done(struct json_document *d)
 {
-	json_arena_free(d->arena);
+	arena_free(d->arena);
 	d->arena = NULL;
 	d->root = NULL;
 }

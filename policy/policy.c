@@ -84,7 +84,7 @@ static void compile_limits(struct policy *p)
 	p->egress.tls.ech_denied = p->ech_denied.on;
 }
 
-static int read_layers(const struct policy_input *layers, size_t n_layers, struct json_arena **arena, struct policy *p,
+static int read_layers(const struct policy_input *layers, size_t n_layers, struct arena **arena, struct policy *p,
 		       struct error *e)
 {
 	enum policy_layer_kind last = POLICY_BUILT_IN;
@@ -104,7 +104,7 @@ static int read_layers(const struct policy_input *layers, size_t n_layers, struc
 		last = layer->layer;
 		b.layer = layer->layer;
 		b.trusted = layer->trusted;
-		b.path = json_arena_copy(arena, path, strlen(path));
+		b.path = arena_copy(arena, path, strlen(path));
 		if (!b.path)
 			return policy_no_memory(&b);
 		r = policy_file_read(&b, layer->text, layer->len);
@@ -116,7 +116,7 @@ static int read_layers(const struct policy_input *layers, size_t n_layers, struc
 
 int policy_load(const struct policy_input *layers, size_t n_layers, struct policy *ret, struct error *e)
 {
-	struct json_arena *arena = NULL;
+	struct arena *arena = NULL;
 	int r;
 
 	*ret = (struct policy){ .arena = NULL };
@@ -152,6 +152,6 @@ void policy_done(struct policy *p)
 	free(p->ssh_host_keys);
 	egress_rules_done(&p->egress);
 	egress_proxy_done(&p->proxy.way);
-	json_arena_free(p->arena);
+	arena_free(p->arena);
 	*p = (struct policy){ .arena = NULL };
 }

@@ -1,14 +1,14 @@
 #ifndef ISOD_POLICY_BUILD_H
 #define ISOD_POLICY_BUILD_H
 /* Shared by the files that read a policy; not for others. */
-#include "json/arena.h"
+#include "base/arena.h"
 #include "json/value.h"
 #include "policy/policy.h"
 
 /* One layer on its way into the merged policy. */
 struct policy_builder {
 	struct policy *policy;
-	struct json_arena **arena;
+	struct arena **arena;
 	enum policy_layer_kind layer;
 	bool trusted;     /* as of struct policy_input */
 	const char *path; /* arena; "" for built-in and command line */

@@ -95,7 +95,7 @@ static int read_domain(const struct policy_builder *b, struct policy_list *list,
 	if (r == 0 && entry.why) {
 		struct policy_text *text = &list->items[list->count - 1];
 
-		text->why = json_arena_copy(b->arena, entry.why, strlen(entry.why));
+		text->why = arena_copy(b->arena, entry.why, strlen(entry.why));
 		r = text->why ? 0 : policy_no_memory(b);
 	}
 	return r;

@@ -17,7 +17,7 @@ static void *grow(void *items, size_t count, size_t size)
 int policy_list_append(const struct policy_builder *b, struct policy_list *list, const char *text, uint32_t line)
 {
 	struct policy_text *items = grow(list->items, list->count, sizeof(*items));
-	char *copy = json_arena_copy(b->arena, text, strlen(text));
+	char *copy = arena_copy(b->arena, text, strlen(text));
 
 	if (items)
 		list->items = items;
@@ -55,8 +55,8 @@ int policy_pair_append(const struct policy_builder *b, struct policy_pair **pair
 		       const char *value, uint32_t line)
 {
 	struct policy_pair *items = grow(*pairs, *n, sizeof(*items));
-	char *name_copy = json_arena_copy(b->arena, name, strlen(name));
-	char *value_copy = json_arena_copy(b->arena, value, strlen(value));
+	char *name_copy = arena_copy(b->arena, name, strlen(name));
+	char *value_copy = arena_copy(b->arena, value, strlen(value));
 
 	if (items)
 		*pairs = items;
@@ -85,7 +85,7 @@ int policy_budget_append(const struct policy_builder *b, const char *text, const
 	struct policy *p = b->policy;
 	struct policy_budget *budgets = grow(p->budgets, p->n_budgets, sizeof(*budgets));
 	struct egress_budget *compiled = grow(p->egress.budgets, p->egress.n_budgets, sizeof(*compiled));
-	const char *copy = json_arena_copy(b->arena, text, strlen(text));
+	const char *copy = arena_copy(b->arena, text, strlen(text));
 
 	if (budgets)
 		p->budgets = budgets;

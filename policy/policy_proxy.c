@@ -72,7 +72,7 @@ static int read_url(const struct policy_builder *b, const char *url, const struc
 		return policy_no_memory(b);
 	if (r < 0)
 		return policy_refuse(b, place, FORM, "The URL of the proxy does not name a host and its port.");
-	proxy->url = json_arena_copy(b->arena, url, strlen(url));
+	proxy->url = arena_copy(b->arena, url, strlen(url));
 	return proxy->url ? 0 : policy_no_memory(b);
 }
 
@@ -87,7 +87,7 @@ static int read_file_name(const struct policy_builder *b, const char *text, cons
 	if (len == 0 || len > FILE_NAME_MAX || name[0] == '.' || strspn(name, letters) != len)
 		return policy_refuse(b, place, remedy, "\"%s\" does not name a file in " FOLDER ".",
 				     json_printable(text).text);
-	*ret = json_arena_copy(b->arena, name, len);
+	*ret = arena_copy(b->arena, name, len);
 	return *ret ? 0 : policy_no_memory(b);
 }
 

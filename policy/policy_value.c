@@ -90,7 +90,7 @@ static int set_variable(const struct policy_builder *b, const char *name, const 
 
 		if (strcmp(pair->name, name) != 0)
 			continue;
-		pair->value = json_arena_copy(b->arena, value, strlen(value));
+		pair->value = arena_copy(b->arena, value, strlen(value));
 		pair->origin = policy_builder_origin(b, line);
 		return pair->value ? 0 : policy_no_memory(b);
 	}

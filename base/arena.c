@@ -1,4 +1,4 @@
-#include "json/arena.h"
+#include "base/arena.h"
 
 #include <stdalign.h>
 #include <stdint.h>
@@ -9,17 +9,17 @@
 #define BLOCK_MAX (256U << 10)
 
 /* The newest block; the older ones hang from it. */
-struct json_arena {
-	struct json_arena *older;
+struct arena {
+	struct arena *older;
 	size_t used;
 	size_t size;
 	alignas(max_align_t) char data[];
 };
 
-static struct json_arena *block_new(struct json_arena *older, size_t need)
+static struct arena *block_new(struct arena *older, size_t need)
 {
 	size_t size = older ? older->size * 2 : BLOCK_FIRST;
-	struct json_arena *block;
+	struct arena *block;
 
 	if (size > BLOCK_MAX)
 		size = BLOCK_MAX;
@@ -36,9 +36,9 @@ static struct json_arena *block_new(struct json_arena *older, size_t need)
 	return block;
 }
 
-static void *take(struct json_arena **arena, size_t size, size_t align)
+static void *take(struct arena **arena, size_t size, size_t align)
 {
-	struct json_arena *block = *arena;
+	struct arena *block = *arena;
 	size_t at = block ? (block->used + align - 1) & ~(align - 1) : 0;
 
 	if (!block || at > block->size || size > block->size - at) {
@@ -52,12 +52,12 @@ static void *take(struct json_arena **arena, size_t size, size_t align)
 	return block->data + at;
 }
 
-void *json_arena_alloc(struct json_arena **arena, size_t size)
+void *arena_alloc(struct arena **arena, size_t size)
 {
 	return take(arena, size, alignof(max_align_t));
 }
 
-char *json_arena_copy(struct json_arena **arena, const char *data, size_t len)
+char *arena_copy(struct arena **arena, const char *data, size_t len)
 {
 	char *copy = take(arena, len + 1, 1);
 
@@ -69,10 +69,10 @@ char *json_arena_copy(struct json_arena **arena, const char *data, size_t len)
 	return copy;
 }
 
-void json_arena_free(struct json_arena *arena)
+void arena_free(struct arena *arena)
 {
 	while (arena) {
-		struct json_arena *older = arena->older;
+		struct arena *older = arena->older;
 
 		free(arena);
 		arena = older;
