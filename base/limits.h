@@ -83,6 +83,8 @@
 /* Per uid, root included: what one user may hold of the daemon. */
 #define LIMIT_CONNECTIONS_PER_UID 512
 #define LIMIT_SESSIONS_PER_UID 256
+/* Commands that `isoctl exec` has added to one session and that run: each is two processes. */
+#define LIMIT_EXECS_PER_SESSION 64
 /* Bytes of messages that are begun and not yet whole, over all connections of a uid: several of the largest at once. */
 #define LIMIT_INPUT_PER_UID (32U << 20)
 /* Layers of ended sessions that wait for `isoctl apply` or `discard`; each may be a whole project. Then no further one

@@ -17,6 +17,7 @@ const struct command *const commands[] = {
 	&command_show,
 	&command_log_verify,
 	&command_log,
+	&command_exec,
 	&command_kill,
 	&command_grant,
 	&command_revoke,

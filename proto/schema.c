@@ -10,6 +10,7 @@
 #define SESSION_NAME_MAX 64
 #define NAMED_MAX 4096
 #define SIGNAL_MAX 64
+#define TERM_MAX 256
 /* A rule about hosts. */
 #define HOST_RULE_MAX 512
 #define GRANT_SECONDS_MAX (366 * 24 * 3600)
@@ -90,10 +91,20 @@ static const struct json_field log_verify_fields[] = {
 	{ "head", JSON_FIELD_STRING, offsetof(struct log_verify_parameters, head), .max = 128 },
 };
 const struct json_schema schema_log_verify = SCHEMA(log_verify_fields, "LogVerify", struct log_verify_parameters);
+#define EXEC(member) offsetof(struct exec_parameters, member)
+static const struct json_field exec_fields[] = {
+	SESSION(struct exec_parameters),
+	{ "argv", JSON_FIELD_BYTES_ARRAY, EXEC(argv), .required = true, .max = LIMIT_PLAN_ARGS },
+	{ "cwd", JSON_FIELD_BYTES, EXEC(cwd) },
+	{ "terminal", JSON_FIELD_OBJECT, EXEC(terminal), .schema = &terminal, .present_offset = EXEC(has_terminal) },
+	{ "term", JSON_FIELD_BYTES, EXEC(term), .max = TERM_MAX },
+};
+const struct json_schema schema_exec = SCHEMA(exec_fields, "Exec", struct exec_parameters);
 
 static const struct json_field kill_fields[] = {
 	SESSION(struct kill_parameters),
 	{ "signal", JSON_FIELD_INTEGER, offsetof(struct kill_parameters, signal), .max = SIGNAL_MAX },
+	{ "exec", JSON_FIELD_INTEGER, offsetof(struct kill_parameters, exec), .max = INT32_MAX },
 };
 const struct json_schema schema_kill = SCHEMA(kill_fields, "Kill", struct kill_parameters);
 
@@ -164,6 +175,7 @@ const struct schema_method schema_methods[] = {
 	{ "org.isod.Show", &schema_show },
 	{ "org.isod.Log", &schema_log },
 	{ "org.isod.LogVerify", &schema_log_verify },
+	{ "org.isod.Exec", &schema_exec },
 	{ "org.isod.Kill", &schema_kill },
 	{ "org.isod.Layers", &schema_none },
 	{ "org.isod.Layer", &schema_layer },

@@ -67,9 +67,19 @@ struct log_verify_parameters {
 	const char *head;    /* or NULL */
 };
 
+struct exec_parameters {
+	const char *session;
+	struct json_strings argv; /* bytes */
+	const char *cwd;          /* bytes, or NULL */
+	struct schema_terminal terminal;
+	bool has_terminal;
+	const char *term; /* bytes, or NULL */
+};
+
 struct kill_parameters {
 	const char *session;
 	int64_t signal; /* 0 where absent */
+	int64_t exec;   /* likewise */
 };
 
 struct layer_parameters {
@@ -121,6 +131,7 @@ extern const struct json_schema schema_list;
 extern const struct json_schema schema_show;
 extern const struct json_schema schema_log;
 extern const struct json_schema schema_log_verify;
+extern const struct json_schema schema_exec;
 extern const struct json_schema schema_kill;
 extern const struct json_schema schema_layer;
 extern const struct json_schema schema_discard;

@@ -16,6 +16,7 @@ struct run {
 	size_t n_agents;
 	struct call call; /* Run; finished, not sent yet */
 	char session[ISOD_ID_LEN + 1];
+	int64_t exec;  /* the number of a command that was added to it; 0: the session is this run's own */
 	char *project; /* of the session, in the tree form of json/bytes.h */
 	struct made made;
 	struct run_record *record;

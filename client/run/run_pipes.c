@@ -57,7 +57,7 @@ static void failed(struct pipes *p)
 static int exit_code(struct pipes *p)
 {
 	const struct json_value *session = json_get(p->run->call.reply.parameters, "session");
-	const struct json_value *code = json_get(session, "exit");
+	const struct json_value *code = json_get(p->run->exec ? p->run->call.reply.parameters : session, "exit");
 
 	if (code && code->type == JSON_INTEGER && code->integer >= 0 && code->integer <= 255)
 		return (int)code->integer;
@@ -74,7 +74,7 @@ static void pass_on(struct pipes *p, int signal)
 	/* The second wish to end is one to be rid of isoctl, and with it of the session. */
 	if ((signal == SIGTERM || signal == SIGHUP) && p->asked_to_end++ > 0)
 		signals_die(signal);
-	if (signal_link_send(&p->link, p->run->client, p->run->session, signal, &e) < 0)
+	if (signal_link_send(&p->link, p->run->client, p->run->session, p->run->exec, signal, &e) < 0)
 		report_error(&e);
 }
 
@@ -92,7 +92,8 @@ static void on_reply(struct pipes *p)
 		else if (p->early)
 			pass_on(p, p->early);
 	} else if (p->state == PIPES_RUNNING && strcmp(name, "exited") == 0) {
-		made_add_reply(&p->run->made, p->run->call.reply.parameters);
+		if (!p->run->exec)
+			made_add_reply(&p->run->made, p->run->call.reply.parameters);
 		ended(p, exit_code(p));
 	}
 	/* Other events are news of a later version. */

@@ -19,6 +19,9 @@ int run_started(struct run *run, struct error *e)
 	if (!id || id->type != JSON_STRING || id->string.len >= sizeof(run->session))
 		return error_set(e, ERROR_INTERNAL, EPROTO, "protocol", "Install isod and isoctl from one release.",
 				 "isod's answer names no session.");
+	if (json_get(run->call.reply.parameters, "exec") &&
+	    json_get(run->call.reply.parameters, "exec")->type == JSON_INTEGER)
+		run->exec = json_get(run->call.reply.parameters, "exec")->integer;
 	memcpy(run->session, id->string.data, id->string.len + 1);
 	if (json_get(session, "project") && json_get(session, "project")->type == JSON_STRING)
 		run->project = strdup(json_get(session, "project")->string.data);

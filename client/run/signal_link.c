@@ -2,7 +2,7 @@
 
 #include "json/write.h"
 
-int signal_link_send(struct signal_link *l, const struct client *client, const char *session, int signal,
+int signal_link_send(struct signal_link *l, const struct client *client, const char *session, int64_t exec, int signal,
 		     struct error *e)
 {
 	_cleanup_buffer_ struct buffer message = BUFFER_INIT(LIMIT_MESSAGE);
@@ -11,6 +11,8 @@ int signal_link_send(struct signal_link *l, const struct client *client, const c
 
 	json_write_member_string(w, "session", session);
 	json_write_member_integer(w, "signal", signal);
+	if (exec > 0)
+		json_write_member_integer(w, "exec", exec);
 	r = varlink_end(w, &message);
 	if (r == 0 && l->connection.fd < 0)
 		r = connection_open(client->socket, &l->connection, e);

@@ -15,7 +15,7 @@ struct signal_link {
 		.connection = CONNECTION_INIT                                                                          \
 	}
 
-int signal_link_send(struct signal_link *l, const struct client *client, const char *session, int signal,
+int signal_link_send(struct signal_link *l, const struct client *client, const char *session, int64_t exec, int signal,
 		     struct error *e);
 /* When .connection.fd is readable. */
 void signal_link_read(struct signal_link *l);

@@ -76,6 +76,7 @@ static int describe(struct session *s, const struct keep_state *k)
 
 	strncpy(s->name, k->name, sizeof(s->name) - 1);
 	s->project = strdup(k->project ? k->project : "");
+	s->cwd = strdup(k->cwd ? k->cwd : "/");
 	s->started = k->started;
 	s->terminal = k->terminal;
 	s->rows = (uint16_t)k->rows;
@@ -90,7 +91,7 @@ static int describe(struct session *s, const struct keep_state *k)
 		s->exit_value = (int32_t)k->exit.value;
 		s->ended = k->exit.ended;
 	}
-	if (!s->project || take_list(&k->argv, &s->argv) < 0 || take_list(&k->notes, &s->notes) < 0)
+	if (!s->project || !s->cwd || take_list(&k->argv, &s->argv) < 0 || take_list(&k->notes, &s->notes) < 0)
 		return -ENOMEM;
 	return take_late(&s->late, k);
 }

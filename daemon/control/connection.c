@@ -11,6 +11,7 @@
 #include "daemon/control/connection_out.h"
 #include "daemon/control/control.h"
 #include "daemon/control/dispatch.h"
+#include "daemon/control/exec.h"
 #include "daemon/control/keep.h"
 #include "daemon/control/audit/log_reader.h"
 #include "daemon/control/method/log_verify.h"
@@ -59,6 +60,8 @@ void connection_drop(struct connection *c)
 	LIST_REMOVE(c, entry);
 	if (s)
 		session_on_hang_up(s);
+	if (c->exec)
+		exec_on_hang_up(c->exec);
 	log_reader_detach(c->reader);
 	log_verify_detach(c->verify);
 	close_fds(c->fds, &c->n_fds);

@@ -12,6 +12,7 @@
 #include "daemon/control/method/layer_call.h"
 
 struct control;
+struct exec;
 struct json_writer;
 struct log_reader;
 struct log_verify;
@@ -63,6 +64,7 @@ struct connection {
 	bool lend; /* once all is written, isod-session gets the descriptor */
 
 	struct session *session;    /* that it started and waits for */
+	struct exec *exec;          /* its Exec call */
 	struct log_reader *reader;  /* its Log call */
 	struct log_verify *verify;  /* its LogVerify call */
 	enum layer_call layer_call; /* that isod has been asked for it */

@@ -28,6 +28,7 @@ static const struct method {
 	{ "org.isod.Show", &schema_show, 0, method_show },
 	{ "org.isod.Log", &schema_log, METHOD_MORE, method_log },
 	{ "org.isod.LogVerify", &schema_log_verify, METHOD_LATER, method_log_verify },
+	{ "org.isod.Exec", &schema_exec, METHOD_MORE | METHOD_DESCRIPTORS, method_exec },
 	{ "org.isod.Kill", &schema_kill, 0, method_kill },
 	{ "org.isod.Layers", &schema_none, METHOD_LATER, method_layers },
 	{ "org.isod.Layer", &schema_layer, METHOD_LATER, method_layer },

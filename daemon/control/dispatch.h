@@ -34,6 +34,7 @@ int method_log_verify(struct connection *c, const struct call *call, const void 
 int method_layers(struct connection *c, const struct call *call, const void *parameters, struct error *e);
 int method_layer(struct connection *c, const struct call *call, const void *parameters, struct error *e);
 int method_discard(struct connection *c, const struct call *call, const void *parameters, struct error *e);
+int method_exec(struct connection *c, const struct call *call, const void *parameters, struct error *e);
 int method_kill(struct connection *c, const struct call *call, const void *parameters, struct error *e);
 int method_policy_show(struct connection *c, const struct call *call, const void *parameters, struct error *e);
 int method_policy_reload(struct connection *c, const struct call *call, const void *parameters, struct error *e);

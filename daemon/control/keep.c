@@ -110,6 +110,7 @@ static int write_state(const struct session *s, const struct reload_texts *next,
 	json_write_member_string(w, "name", s->name);
 	json_write_member_string(w, "digest", s->digest);
 	write_bytes_or_null(w, "project", s->project);
+	write_bytes_or_null(w, "cwd", s->cwd);
 	write_list(w, "argv", &s->argv);
 	write_list(w, "notes", &s->notes);
 	json_write_member_integer(w, "started", s->started);

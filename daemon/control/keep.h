@@ -40,6 +40,7 @@ struct keep_state {
 	int64_t version;
 	const char *id, *name, *digest;
 	const char *project; /* or NULL */
+	const char *cwd;     /* bytes */
 	struct json_strings argv, notes, lacking, planted, runs;
 	int64_t started, late_way, late_reason, late_more;
 	bool terminal;

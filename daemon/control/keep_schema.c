@@ -71,6 +71,7 @@ static const struct json_field state_fields[] = {
 	{ "name", JSON_FIELD_STRING, AT(name), .required = true, .max = SESSION_LABEL_MAX },
 	{ "digest", JSON_FIELD_STRING, AT(digest), .required = true, .max = 64 },
 	{ "project", JSON_FIELD_BYTES, AT(project) },
+	{ "cwd", JSON_FIELD_BYTES, AT(cwd) },
 	LIST("argv", argv),
 	LIST("notes", notes),
 	INTEGER("started", started, INT64_MAX),

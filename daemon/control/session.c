@@ -146,6 +146,7 @@ static void free_now(struct session *s)
 	string_list_done(&s->notes);
 	late_done(&s->late);
 	free(s->project);
+	free(s->cwd);
 	free(s);
 }
 
@@ -162,6 +163,7 @@ static void on_timer_closed(uv_handle_t *handle)
 static void drop_live_parts(struct session *s)
 {
 	reload_abandoned(s);
+	exec_session_over(s);
 	session_link_close(&s->link);
 	if (!uv_is_closing((uv_handle_t *)&s->timer))
 		uv_close((uv_handle_t *)&s->timer, on_timer_closed);

@@ -10,6 +10,7 @@
 #include "base/exit_kind.h"
 #include "base/limits.h"
 #include "daemon/control/audit/audit.h"
+#include "daemon/control/exec.h"
 #include "daemon/control/grants.h"
 #include "daemon/control/late.h"
 #include "daemon/control/reload.h"
@@ -69,6 +70,9 @@ struct session {
 	struct grants grants;
 	struct audit_file audit;
 	struct session_link link;
+	struct exec_list execs;    /* commands that were added to it */
+	int64_t n_execs;           /* so far */
+	char *cwd;                 /* of the program, as it is called inside */
 	struct connection *client; /* that started it; NULL once it is gone */
 	bool terminal;
 	uint16_t rows, columns;

@@ -112,6 +112,7 @@ struct launch {
 	uint64_t *special_devices; /* st_dev of the special filesystems that belong in the view */
 	size_t n_special_devices;
 	int pty_slave;
+	bool pty_leads;           /* the program leads a session of its own with it, as it joins one that runs */
 	int ruleset_fd;           /* Landlock, or -1 */
 	int children_fd;          /* signalfd */
 	int grace_fd;             /* timerfd, not armed before LINK_HANGUP */

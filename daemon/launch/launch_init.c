@@ -13,6 +13,7 @@
 
 #include "base/fd.h"
 #include "base/fd_pass.h"
+#include "daemon/launch/launch_join.h"
 #include "daemon/launch/launch_loop.h"
 #include "daemon/launch/launch_report.h"
 #include "daemon/launch/launch_step.h"
@@ -82,31 +83,10 @@ static int let_go_of_stdio(struct launch *l, struct error *e)
 	return 0;
 }
 
-/*
- * The caller's uid as the effective one: enough to signal the program and to look through /proc/PID/fd. As real and
- * saved uid that of isod-net, which nothing inside has: kill(2), prlimit(2), ptrace(2) and kcmp(2) all ask for those.
- */
 static int drop_rights(struct launch *l, struct error *e)
 {
-	const struct launch_context *c = l->context;
-	struct launch_ids ids = {
-		.real_uid = c->net_uid,
-		.effective_uid = c->uid,
-		.saved_uid = c->net_uid,
-		.real_gid = c->net_gid,
-		.effective_gid = c->gid,
-		.saved_gid = c->net_gid,
-	};
-	int r = launch_rights_no_new_privs();
+	int r = launch_rights_watcher(l->context);
 
-	if (r == 0)
-		r = launch_rights_securebits();
-	if (r == 0)
-		r = launch_rights_ids(&ids);
-	if (r == 0)
-		r = launch_rights_capabilities();
-	if (r == 0)
-		r = launch_rights_not_dumpable();
 	/* Forgotten by the kernel with the change of ids. */
 	return r < 0 ? r : launch_spawn_tie_again();
 }
@@ -155,6 +135,7 @@ static const struct launch_step steps[] = {
 	{ "fork", start_program },
 	{ "late files", launch_late_open },
 	{ "bound of the search", launch_search_bound_check },
+	{ "kept for later commands", launch_join_keep },
 	{ "stdio of pid 1", let_go_of_stdio },
 	{ "rights of pid 1", drop_rights },
 	{ "watched folders", launch_late_begin },

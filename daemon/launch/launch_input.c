@@ -156,14 +156,12 @@ int launch_input_plan(struct launch *l, struct error *e)
 	return 0;
 }
 
-int launch_input_filters(struct launch *l, struct error *e)
+int launch_input_filter(struct launch *l, struct error *e)
 {
 	const void *data = NULL;
 	size_t len = 0;
-	int r = fd_sealed_map(LAUNCH_FD_RULESET, RULESET_MAX, &l->ruleset, &l->ruleset_len);
+	int r = fd_sealed_map(LAUNCH_FD_SECCOMP, FILTER_MAX, &data, &len);
 
-	if (r == 0)
-		r = fd_sealed_map(LAUNCH_FD_SECCOMP, FILTER_MAX, &data, &len);
 	if (r < 0)
 		return r;
 	if (len % sizeof(struct sock_filter) != 0)
@@ -171,6 +169,13 @@ int launch_input_filters(struct launch *l, struct error *e)
 	l->filter = data;
 	l->filter_len = len / sizeof(struct sock_filter);
 	return 0;
+}
+
+int launch_input_filters(struct launch *l, struct error *e)
+{
+	int r = fd_sealed_map(LAUNCH_FD_RULESET, RULESET_MAX, &l->ruleset, &l->ruleset_len);
+
+	return r < 0 ? r : launch_input_filter(l, e);
 }
 
 int launch_input_cgroups(struct launch *l, struct error *e)

@@ -9,7 +9,9 @@ int launch_input_descriptors(struct launch *l, struct error *e);
 /* Maps l->context, and closes every descriptor that belongs to nothing. */
 int launch_input_context(struct launch *l, struct error *e);
 int launch_input_plan(struct launch *l, struct error *e);
-/* Maps the ruleset and the seccomp filter. */
+/* Maps the seccomp filter. */
+int launch_input_filter(struct launch *l, struct error *e);
+/* That and the ruleset. */
 int launch_input_filters(struct launch *l, struct error *e);
 /* Enters the session's cgroups of v1 and closes their descriptors; that of v2 is pid 1's (launch_spawn_init). */
 int launch_input_cgroups(struct launch *l, struct error *e);

@@ -14,6 +14,7 @@
 #include "daemon/monitor/monitor.h"
 #include "daemon/monitor/keep.h"
 #include "daemon/monitor/layer_call.h"
+#include "daemon/monitor/session_exec.h"
 #include "daemon/monitor/session_start.h"
 #include "daemon/monitor/child_spawn.h"
 #include "daemon/wire/fds.h"
@@ -54,6 +55,7 @@ static const struct {
 	{ CONTROL_PEER_DONE, 0, 0, false, on_peer_done },
 	{ CONTROL_START, 2, 10, true, session_start },
 	{ CONTROL_KILL, 0, 0, true, on_kill },
+	{ CONTROL_EXEC, 2, 5, true, session_exec },
 	{ CONTROL_LAYER_LIST, 0, 0, false, layer_call_list },
 	{ CONTROL_LAYER_OPEN, 0, 0, true, layer_call_open },
 	{ CONTROL_LAYER_DISCARD, 0, 0, true, layer_call_discard },

@@ -23,8 +23,6 @@
 #define CGROUP_RETRY_MS 5
 #define CGROUP_TRIES 400
 
-static void settle(struct session *s);
-
 struct session *sessions_find(struct sessions *sessions, const char *id)
 {
 	struct session *s;
@@ -56,6 +54,7 @@ struct session *session_new(struct monitor *m, const char *id, uid_t uid)
 	s->uid = uid;
 	memcpy(s->id, id, sizeof(s->id));
 	s->report_fd = s->control_end = s->keep.state = s->keep.client = -1;
+	session_join_init(s);
 	s->cgroup = (struct cgroup_leaf)CGROUP_LEAF_INIT;
 	s->scratch_left = -EINPROGRESS;
 	uv_timer_init(&m->loop, &s->timer);
@@ -67,7 +66,7 @@ struct session *session_new(struct monitor *m, const char *id, uid_t uid)
 
 static bool anybody_alive(const struct session *s)
 {
-	return s->launch.alive || s->pid1.alive || s->helper.alive;
+	return s->launch.alive || s->pid1.alive || s->helper.alive || s->join.n_running > 0;
 }
 
 bool session_is_over(const struct session *s)
@@ -79,6 +78,7 @@ static void kill_inside(struct session *s)
 {
 	child_kill(&s->launch);
 	child_kill(&s->pid1);
+	session_join_kill(s);
 	cgroup_leaf_kill(&s->cgroup);
 }
 
@@ -131,6 +131,7 @@ static void finish(struct session *s)
 			    strerror(-s->scratch_left));
 	s->state = SESSION_GONE;
 	s->control_end = fd_close(s->control_end);
+	session_join_done(s);
 	cgroup_leaf_close(&s->cgroup);
 	LIST_REMOVE(s, link);
 	if (!s->keep.told)
@@ -141,7 +142,7 @@ static void finish(struct session *s)
 
 static void on_cgroup_timer(uv_timer_t *timer)
 {
-	settle(timer->data);
+	session_settle(timer->data);
 }
 
 static bool cgroup_is_gone(struct session *s)
@@ -171,7 +172,7 @@ static void on_scratch_removed(uv_work_t *work, int status)
 	struct session *s = work->data;
 
 	s->scratch_left = s->work_result;
-	settle(s);
+	session_settle(s);
 }
 
 static void begin_cleaning(struct session *s)
@@ -211,7 +212,7 @@ void session_end(struct session *s, const struct error *e)
 		kill_inside(s);
 		uv_timer_start(&s->timer, on_helper_overdue, GRACE_MS, 0);
 	}
-	settle(s);
+	session_settle(s);
 }
 
 void sessions_end_all(struct monitor *m)
@@ -253,7 +254,7 @@ static void judge_start(struct session *s)
 }
 
 /* What is due now, by state; called after every event. Each step may lead on to the next one. */
-static void settle(struct session *s)
+void session_settle(struct session *s)
 {
 	if (s->state == SESSION_STARTING && helper_failed(s)) {
 		error_set(&s->error, ERROR_INTERNAL, 0, "isod-session", "Look into the log of isod.",
@@ -275,7 +276,7 @@ static void settle(struct session *s)
 
 void session_go_on(struct session *s)
 {
-	settle(s);
+	session_settle(s);
 }
 
 void session_child_ended(struct child *child)
@@ -288,7 +289,7 @@ void session_child_ended(struct child *child)
 
 		log_error("session %s: isod-session ended first: %s", s->id, child_describe(child, text, sizeof(text)));
 	}
-	settle(s);
+	session_settle(s);
 }
 
 static void on_start_overdue(uv_timer_t *timer)
@@ -345,7 +346,7 @@ static void on_report_closed(uv_handle_t *handle)
 	struct session *s = handle->data;
 
 	s->report_fd = fd_close(s->report_fd);
-	settle(s);
+	session_settle(s);
 }
 
 static void on_report(uv_poll_t *poll, int status, int events)

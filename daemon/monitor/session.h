@@ -22,6 +22,7 @@
 #include "daemon/linux/cgroup/cgroup.h"
 #include "daemon/monitor/child.h"
 #include "daemon/monitor/late.h"
+#include "daemon/monitor/session_exec.h"
 #include "daemon/wire/report.h"
 
 struct etc_layer;
@@ -48,6 +49,7 @@ struct session {
 	struct child launch; /* the outer process */
 	struct child pid1;
 	struct child helper; /* isod-session */
+	struct session_join join;
 	uv_poll_t report;
 	int report_fd; /* -1 once its end was read */
 	bool was_started;
@@ -85,6 +87,8 @@ unsigned sessions_count_of(const struct sessions *sessions, uid_t uid);
 struct session *session_new(struct monitor *m, const char *id, uid_t uid);
 /* Reads the launcher's reports from fd, which it takes, and watches the time. */
 void session_watch_reports(struct session *s, int fd);
+/* What is due now; for who has seen one of its processes end. */
+void session_settle(struct session *s);
 /* The three on_exit callbacks of its children lead here. */
 void session_child_ended(struct child *child);
 /* Ends it, whatever its state. Idempotent. e: why, or NULL; the first reason of a start is what control is told. */

@@ -364,6 +364,8 @@ static void run(struct start *st, struct session *s)
 	s->cgroup = st->cgroup;
 	st->cgroup = (struct cgroup_leaf)CGROUP_LEAF_INIT;
 	s->control_end = take_fd(&st->control[1]);
+	/* Without it nothing can join later, which is told then. */
+	(void)session_join_keep(s, st->fds[AT_PLAN], st->context, st->message->flags & CONTROL_START_NESTING);
 	s->keeps_layer = st->layer >= 0;
 	/* isod-launch first: it has the longer way to go, and isod stands still while a program is being started. */
 	if (run_helper(s, &s->launch, spawn_launch(st), "isod-launch") == 0 &&

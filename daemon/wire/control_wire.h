@@ -50,6 +50,9 @@ enum control_type {
 			 the next one needs to know of it, sealed, in a form that is isod-control's own; and the
 			 client's connection, where its answer is still to come. In place of those of an earlier KEEP */
 	CONTROL_SESSION_DONE, /* id: what SESSION_ENDED said of a kept one is written down */
+	CONTROL_EXEC, /* connection, id, uid, flags (PTY alone); descriptors: the command (LAUNCH_JOIN_FD_COMMAND),
+			 isod's end of a SOCK_SEQPACKET (exec_wire.h), then stdin, stdout, stderr unless PTY. What
+			 becomes of it is told on that channel */
 	CONTROL_TYPE_END
 };
 

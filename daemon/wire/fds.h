@@ -35,6 +35,21 @@ enum launch_fd {
 	LAUNCH_FD_END = LAUNCH_FD_CGROUP + LAUNCH_CGROUPS_MAX
 };
 
+/* isod-launch when it joins a session that runs: 0, 1, 2 as above, PLAN and CONTEXT those of the session's start,
+ * SECCOMP likewise, the ways into its control groups from CGROUP on; what lies between is not open. */
+enum launch_join_fd {
+	LAUNCH_JOIN_FD_CHANNEL = 5, /* SOCK_SEQPACKET to isod-control, exec_wire.h */
+	LAUNCH_JOIN_FD_PID1 = 6,    /* pidfd of the session's pid 1 */
+	LAUNCH_JOIN_FD_COMMAND = 7, /* sealed: struct plan in wire form without mounts: arguments, variables that are
+				       added, folder, pty */
+};
+
+/* What pid 1 keeps open for who joins later, taken by pidfd_getfd(2); each lies where it needs its own no more. */
+enum launch_kept_fd {
+	LAUNCH_KEPT_LANDLOCK = LAUNCH_FD_PLAN, /* the ruleset; not open without Landlock or with PLAN_NESTING */
+	LAUNCH_KEPT_STATE = LAUNCH_FD_CONTEXT, /* sealed: struct launch_kept (launch_join.h) */
+};
+
 /* isod-session */
 enum session_fd {
 	SESSION_FD_CONTROL = 3,   /* SOCK_SEQPACKET to isod-control, session_wire.h */

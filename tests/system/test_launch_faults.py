@@ -77,6 +77,7 @@ FAULTS = {
     'Landlock rules': ['landlock_add_rule'],
     'bounding set of pid 1': ['prctl:0=24'],
     'fork': ['clone'],
+    'kept for later commands': [f'pid1/dup3:1={descriptor("LAUNCH_FD_CONTEXT")}'],
     'late files': ['setresuid:1=0'],
     'bound of the search': ['fanotify_init'],
     'stdio of pid 1': ['pid1/dup2:1=0'],
@@ -98,6 +99,23 @@ FAULTS = {
     'Landlock': ['landlock_restrict_self'],
     'wait for pid 1': ['program/read:0=4'],
     'seccomp filter': ['program/seccomp:0=1'],
+}
+# The same for the steps of a command that is added to a session (launch_join.c); its program's side is the table above.
+JOIN_FAULTS = {
+    'join descriptors': 'fcntl:1=2',
+    'join context': 'close_range',
+    'join plan': 'mmap:4=3',
+    'join filter': 'mmap:4=8',
+    'join cgroups': f'write:0={descriptor("LAUNCH_FD_CGROUP")}',
+    'join limits': 'prlimit64:1=7',
+    'join keyring': 'keyctl',
+    'join kept': 'pidfd_getfd',
+    'join namespaces': 'setns',
+    'join terminal': 'ioctl:1=0x40045431',
+    'join signals': 'rt_sigprocmask:0=2',
+    'join bounding set': 'prctl:0=24',
+    'rights of the watcher': 'setresuid:0=NET',
+    'loop of the watcher': 'timerfd_create',
 }
 OPTIONS = {'published ports': ['--publish', ':8000'], 'terminal': ['--tty'], 'program session': ['--tty'], 'layers': ['--overlay'],
            'links to grants': ['--allow-write', './data'],
@@ -181,6 +199,10 @@ def test_each_step_has_its_fault():
     assert len(steps) > 50 and steps - ELSEWHERE == set(FAULTS) - {'namespaces'}
 
 
+def test_each_step_of_an_added_command_has_its_fault():
+    assert table_of('launch/launch_join.c') == set(JOIN_FAULTS)
+
+
 @pytest.fixture(scope='module')
 def faulty(root_dir, users):
     """A daemon whose isod-launch is a script that a test writes."""
@@ -205,7 +227,7 @@ def set_rules(isod, rules, claim=False):
     if rules:
         command = ['/usr/bin/python3', os.path.join(TESTS, 'denying.py'), *rules, '--', *command]
     with open(isod.launcher + '.new', 'w', encoding='utf-8') as f:
-        f.write(f'#!/bin/sh\nexec {shlex.join(command)}\n')
+        f.write(f'#!/bin/sh\nexec {shlex.join(command)} "$@"\n')
     os.chmod(isod.launcher + '.new', 0o755)
     os.rename(isod.launcher + '.new', isod.launcher)
 
@@ -264,6 +286,24 @@ def test_a_step_that_fails(faulty, project, step):
     # of a fault of isod's own there is none
     assert MESSAGES.get(step, '') in r.errors and ('remedy: ' in r.errors) == (step != 'descriptors'), r
     assert settled(faulty, before) == before
+
+
+def test_steps_of_an_added_command_that_fail(faulty, project):
+    set_rules(faulty, [])
+    p = faulty.popen('run', '-q', '--', 'sh', '-c', 'echo up; exec sleep 1000', cwd=project, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+    assert p.stdout.readline() == b'up\n'
+    session, before = faulty.sessions()[0]['id'], traces(faulty)
+    mark = os.path.join(project, 'ran')
+    for step, rule in JOIN_FAULTS.items():
+        set_rules(faulty, [rule.replace('NET', str(pwd.getpwnam('isod-net').pw_uid))])
+        r = faulty.ctl('exec', *(['-t'] if step == 'join terminal' else []), session, 'touch', mark)
+        assert r.rc == 125 and (f'({step})' in r.errors or f'{step}:' in r.errors), (step, r)
+    set_rules(faulty, [])
+    assert not os.path.exists(mark)
+    wait_for(lambda: traces(faulty) == before, 'nothing is left')
+    assert faulty.ctl('exec', session, 'touch', mark).rc == 0 and os.path.exists(mark)
+    assert faulty.ctl('kill', session).rc == 0
+    p.communicate(timeout=60)
 
 
 # what is there, the policy, what goes

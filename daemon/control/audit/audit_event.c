@@ -131,7 +131,7 @@ static int hash_argv(const char *const *argv, char ret[65])
 	return 0;
 }
 
-static int write_argv(struct json_writer *w, const char *const *argv)
+int audit_write_argv(struct json_writer *w, const char *const *argv)
 {
 	size_t left = AUDIT_ARGV_MAX;
 	bool cut = false;
@@ -168,7 +168,7 @@ int audit_start(struct session *s, const char *const *argv, int32_t pid)
 	w = begin(s, &line, "session.start");
 	if (!w)
 		return -ENOMEM;
-	r = write_argv(w, argv);
+	r = audit_write_argv(w, argv);
 	if (r < 0) {
 		json_write_finish(w);
 		return r;
@@ -241,7 +241,7 @@ void audit_refused(struct session *s, const char *const *argv, const char *proje
 	}
 	w = begin(s, &line, "session.start_failed");
 	if (w) {
-		write_argv(w, argv);
+		audit_write_argv(w, argv);
 		json_write_key(w, "project");
 		json_write_bytes(w, project, strlen(project));
 		json_write_member_integer(w, "pid", pid);
@@ -479,4 +479,20 @@ void audit_exit(struct session *s)
 	end(s, w, &line);
 	/* Before anybody is told of the end. */
 	audit_flush(&s->control->audit, &s->audit);
+}
+
+int audit_exec_event(struct session *s, const char *event, int64_t number,
+		     int (*write)(struct json_writer *w, const void *data), const void *data)
+{
+	_cleanup_buffer_ struct buffer line = BUFFER_INIT(LINE_MAX_BYTES);
+	struct json_writer *w = begin(s, &line, event);
+	int r;
+
+	if (!w)
+		return -ENOMEM;
+	json_write_member_integer(w, "exec", number);
+	r = write(w, data);
+	if (r < 0)
+		json_write_finish(w);
+	return r < 0 ? r : end(s, w, &line);
 }

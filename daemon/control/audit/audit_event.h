@@ -10,6 +10,7 @@
 struct audit;
 struct audit_file;
 struct grant;
+struct json_writer;
 struct session;
 
 /* Bytes of arguments in one line; beyond, they are cut and the SHA-256 of all of them is given. */
@@ -43,5 +44,10 @@ void audit_lost(struct session *s, uint32_t count);
 /* What has become of the recording: enum session_record_state, and an errno or 0. 0, or -EBADMSG. */
 int audit_record(struct session *s, uint32_t state, int32_t err);
 void audit_exit(struct session *s);
+/* Of audit_exec.h: the members behind "exec", the command's number, are written by write. 0 or -errno. */
+int audit_exec_event(struct session *s, const char *event, int64_t number,
+		     int (*write)(struct json_writer *w, const void *data), const void *data);
+/* The member argv; cut ones with the SHA-256 of all. 0 or -errno. */
+int audit_write_argv(struct json_writer *w, const char *const *argv);
 
 #endif

@@ -80,8 +80,10 @@ static int describe(struct session *s, const struct run_parameters *p, const str
 	s->rows = built->plan.rows;
 	s->columns = built->plan.columns;
 	s->project = strdup(p->cwd);
+	s->cwd = strdup(built->plan.cwd);
 	run_plan_name(s, p);
-	if (!s->project || session_set_argv(s, built->plan.argv) < 0 || policy_digest(&s->policy, s->digest) < 0)
+	if (!s->project || !s->cwd || session_set_argv(s, built->plan.argv) < 0 ||
+	    policy_digest(&s->policy, s->digest) < 0)
 		return no_memory(e);
 	for (size_t i = 0; i < built->notes.count; i++)
 		if (!string_list_add(&s->notes, built->notes.items[i]))

@@ -14,7 +14,7 @@
 
 #define MULTIPLEXER "/dev/pts/ptmx"
 
-static int open_pty(const struct launch *l, int *ret_master, int *ret_slave)
+int launch_pty_open(const struct launch *l, int *ret_master, int *ret_slave)
 {
 	_cleanup_close_ int master = open(MULTIPLEXER, O_RDWR | O_NOCTTY | O_CLOEXEC);
 	struct winsize size = { .ws_row = l->plan.rows, .ws_col = l->plan.columns };
@@ -42,7 +42,7 @@ int launch_pty_make(struct launch *l, struct error *e)
 
 	if (!(l->plan.flags & PLAN_PTY))
 		return 0;
-	r = open_pty(l, &master, &l->pty_slave);
+	r = launch_pty_open(l, &master, &l->pty_slave);
 	if (r < 0)
 		return launch_step_fail(e, -r, NULL, "The session's terminal cannot be made: %s.", strerror(-r));
 	if (ioctl(l->pty_slave, TIOCSCTTY, 0) < 0)
@@ -56,7 +56,9 @@ int launch_pty_enter(struct launch *l, struct error *e)
 	if (l->pty_slave < 0)
 		/* No terminal, so no job control from outside: a session of its own keeps its signals apart. */
 		return setsid() < 0 ? -errno : 0;
-	if (setpgid(0, 0) < 0)
+	if (l->pty_leads && (setsid() < 0 || ioctl(l->pty_slave, TIOCSCTTY, 0) < 0))
+		return launch_step_fail(e, errno, NULL, "The terminal cannot be taken: %s.", strerror(errno));
+	if (!l->pty_leads && setpgid(0, 0) < 0)
 		return -errno;
 	/* We are in the background until this has worked; its stop signal is ignored here and reset before exec. */
 	if (tcsetpgrp(l->pty_slave, getpgrp()) < 0)

@@ -8,6 +8,8 @@
 #include "daemon/launch/launch.h"
 
 /* Step: with PLAN_PTY, makes the pty in the view's devpts, sets its size and sends the master over the link. */
+/* The two ends, of the size in the plan, in the devpts of the view. 0 or -errno. */
+int launch_pty_open(const struct launch *l, int *ret_master, int *ret_slave);
 int launch_pty_make(struct launch *l, struct error *e);
 /* Step of the program: its own group or session, the pty's slave as 0, 1, 2 and in the foreground. */
 int launch_pty_enter(struct launch *l, struct error *e);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "daemon/wire/context.h"
 
 /* Above any that will exist: the sets are 64 bits wide. */
 #define CAPABILITY_END 64
@@ -112,4 +113,25 @@ int launch_rights_not_dumpable(void)
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
 		return -errno;
 	return prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 0 ? 0 : -EPERM;
+}
+
+int launch_rights_watcher(const struct launch_context *c)
+{
+	struct launch_ids ids = {
+		.real_uid = c->net_uid,
+		.effective_uid = c->uid,
+		.saved_uid = c->net_uid,
+		.real_gid = c->net_gid,
+		.effective_gid = c->gid,
+		.saved_gid = c->net_gid,
+	};
+	int r = launch_rights_no_new_privs();
+
+	if (r == 0)
+		r = launch_rights_securebits();
+	if (r == 0)
+		r = launch_rights_ids(&ids);
+	if (r == 0)
+		r = launch_rights_capabilities();
+	return r < 0 ? r : launch_rights_not_dumpable();
 }

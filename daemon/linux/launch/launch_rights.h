@@ -26,4 +26,13 @@ int launch_rights_no_new_privs(void);
 /* Others with our uids can neither trace us nor read our memory, files and environment. */
 int launch_rights_not_dumpable(void);
 
+struct launch_context;
+
+/*
+ * For who watches over programs: no capability, no_new_privs, not dumpable; the caller's uid as the effective one:
+ * enough to signal the program and to look through /proc/PID/fd. As real and saved uid that of isod-net, which nothing
+ * inside has: kill(2), prlimit(2), ptrace(2) and kcmp(2) all ask for those.
+ */
+int launch_rights_watcher(const struct launch_context *c);
+
 #endif

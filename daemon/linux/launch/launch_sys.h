@@ -9,6 +9,7 @@
 #include <linux/mount.h>
 #include <linux/openat2.h>
 #include <linux/sched.h>
+#include <signal.h>
 #include <stdint.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -79,6 +80,14 @@ static inline pid_t launch_sys_clone3_into(uint64_t flags, int group)
 {
 	struct clone_args args = { .flags = flags | (group < 0 ? 0 : CLONE_INTO_CGROUP),
 				   .cgroup = group < 0 ? 0 : (uint64_t)group };
+
+	return launch_sys_result(syscall(SYS_clone3, &args, sizeof(args)));
+}
+
+/* fork(2) into that group. */
+static inline pid_t launch_sys_fork_into(int group)
+{
+	struct clone_args args = { .flags = CLONE_INTO_CGROUP, .exit_signal = SIGCHLD, .cgroup = (uint64_t)group };
 
 	return launch_sys_result(syscall(SYS_clone3, &args, sizeof(args)));
 }

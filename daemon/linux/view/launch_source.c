@@ -253,8 +253,7 @@ int launch_source_own(struct launch *l, struct error *e)
 	/* The group "tty", without reading a group file: udev gives it to this node on every distribution. Where the
 	 * node has no group, slaves belong to the caller's. */
 	l->tty_gid = stat("/dev/tty", &st) == 0 && st.st_gid != 0 ? st.st_gid : l->context->gid;
-	fd_close(LAUNCH_FD_PLAN);
-	fd_close(LAUNCH_FD_CONTEXT);
+	/* PLAN and CONTEXT hold the places of what launch_join_keep() puts there. */
 	fd_close(LAUNCH_FD_RULESET);
 	fd_close(LAUNCH_FD_SECCOMP);
 	fd_close(LAUNCH_FD_ETC);
