@@ -337,6 +337,24 @@ def test_what_goes_meanwhile(faulty, project, kind, moment):
     assert r.text == ''.join(f'text of {n}\n' for n in names if n.startswith('m2')) + ''.join(f'{n}\n' for n in left), r
 
 
+@pytest.mark.parametrize('moment', MOMENTS)
+def test_a_lock_whose_file_is_replaced_meanwhile(faulty, project, moment):
+    """The mount that locked it goes with the old file: it is locked again, or, after the search, told."""
+    faulty.policy({'sandbox': {'filesystem': {'denyWrite': ['./deploy.sh']}}})
+    write(os.path.join(project, 'deploy.sh'), 'old\n', 0o755)
+    write(os.path.join(project, 'new'), 'new\n', 0o755)
+    subprocess.run(['chown', '-R', f'{USERS[0]}:', project], check=True)
+    set_rules(faulty, [f'{MOMENTS[moment]}!cd {shlex.quote(project)} && mv new deploy.sh'])
+    r = faulty.sh('cat deploy.sh; echo evil > deploy.sh', cwd=project)
+    faulty.policy({})
+    assert r.text == 'new\n', r
+    told = [e['path'] for e in faulty.audit(faulty.last_session()['id']) if e['event'] == 'unprotected']
+    if moment == 'before the program':
+        assert told == [f'{project}/deploy.sh'], (told, r)
+    else:
+        assert told == [] and 'Read-only file system' in r.errors, (told, r)
+
+
 @pytest.mark.parametrize('rule', ['./[l]ocked', './none'])
 def test_covers_stay_read_only(faulty, project, rule):
     """A cover that holds a grant is read-only, also where it was taken along while what a link leads to was locked above it."""

@@ -48,8 +48,13 @@ struct bit {
 	struct part above[LATE_DEPTH]; /* from index 1: the names above the last one */
 };
 
+/* Permissions first: where room runs out, it is better to name a rule that is not guarded than to refuse what is
+ * permitted. Last what is left for another way in any case. */
+enum turn { TURN_PERMITTED, TURN_DENIED, TURN_LOOKED_INTO, TURN_LOCKED, TURN_END };
+
 struct state {
 	const struct late_compile *c;
+	unsigned char *turns; /* enum turn of each rule */
 	struct late_record *record;
 	struct late_names names;
 	struct pattern places[LATE_ROOTS];
@@ -335,12 +340,12 @@ static bool is_contested(const struct late_compile *c, const struct path_rule *r
 	return false;
 }
 
-static bool is_there(const struct late_compile *c, const struct path_rule *rule)
+static bool is_locked(const struct late_compile *c, const struct path_rule *rule)
 {
 	char path[LIMIT_PATH];
 
-	return c->is_there && path_pattern_unescape(rule->pattern, path, sizeof(path)) == 0 &&
-	       c->is_there(c->data, path);
+	return c->is_locked && path_pattern_unescape(rule->pattern, path, sizeof(path)) == 0 &&
+	       c->is_locked(c->data, path);
 }
 
 static enum late_state compile_rule(struct state *s, uint32_t index)
@@ -361,46 +366,56 @@ static enum late_state compile_rule(struct state *s, uint32_t index)
 		somewhere |= f.direct[i] != 0;
 	if (!f.any && !somewhere)
 		return f.below ? LATE_UNGUARDED : LATE_NO_NEED;
-	if (denies(rule) ? is_there(s->c, rule) : rule->effect != PATH_EXEMPT && !is_contested(s->c, rule))
+	if (!denies(rule) && rule->effect != PATH_EXEMPT && !is_contested(s->c, rule))
 		return LATE_NO_NEED;
 	if (rule->flags & PATH_RULE_IF_TOKEN) {
 		if (s->c->keep_names)
 			add_forms(s, &p, &f, index);
 		return LATE_UNGUARDED;
 	}
-	return add_forms(s, &p, &f, index) < 0 ? LATE_UNGUARDED : LATE_GUARDED;
+	if (add_forms(s, &p, &f, index) == 0)
+		return LATE_GUARDED;
+	return s->turns[index] == TURN_LOCKED ? LATE_NO_NEED : LATE_UNGUARDED;
 }
 
-/* Permissions first: where room runs out, it is better to name a rule that is not guarded than to refuse what is
- * permitted. Last what is left for another way in any case. */
-static unsigned turn_of(const struct path_rule *rule)
+/* A cover is not enough: it goes with the file when the host puts another one in its place, and that one would be read.
+ * So it does with a lock, whose new file can be written to then; that is told, and may be the case for want of room. */
+static enum turn turn_of(const struct late_compile *c, const struct path_rule *rule)
 {
-	return !denies(rule) ? 0 : rule->flags & PATH_RULE_IF_TOKEN ? 2 : 1;
+	if (!denies(rule))
+		return TURN_PERMITTED;
+	if (rule->flags & PATH_RULE_IF_TOKEN)
+		return TURN_LOOKED_INTO;
+	return rule->effect == PATH_DENY_WRITE && is_locked(c, rule) ? TURN_LOCKED : TURN_DENIED;
 }
 
 int late_compile(const struct late_compile *c, struct late_record *ret, enum late_state *states)
 {
 	_cleanup_free_ struct state *s = calloc(1, sizeof(*s));
+	_cleanup_free_ unsigned char *turns = calloc(c->n_rules + 1, sizeof(*turns));
 	int unguarded = 0, r;
 
-	if (!s)
+	if (!s || !turns)
 		return -ENOMEM;
 	if (c->n_places > LATE_ROOTS)
 		return -ENOSPC;
 	*ret = (struct late_record){ .seed = c->seed, .n_roots = (unsigned)c->n_places };
 	s->c = c;
 	s->record = ret;
+	s->turns = turns;
 	late_names_init(&s->names, ret);
 	for (size_t i = 0; i < c->n_places; i++) {
 		split(c->places[i].path, false, &s->places[i]);
 		ret->roots[i].inode = c->places[i].inode;
 	}
-	for (unsigned turn = 0; turn < 3; turn++)
+	for (size_t i = 0; i < c->n_rules; i++)
+		turns[i] = (unsigned char)turn_of(c, &c->rules[i]);
+	for (unsigned turn = 0; turn < TURN_END; turn++)
 		for (size_t i = 0; i < c->n_rules; i++) {
-			if (turn_of(&c->rules[i]) != turn)
+			if (turns[i] != turn)
 				continue;
 			states[i] = compile_rule(s, (uint32_t)i);
-			unguarded += turn && states[i] == LATE_UNGUARDED;
+			unguarded += turn != TURN_PERMITTED && states[i] == LATE_UNGUARDED;
 		}
 	r = late_names_finish(&s->names);
 	return r < 0 ? r : unguarded;

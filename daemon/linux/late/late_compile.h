@@ -30,9 +30,9 @@ struct late_compile {
 	size_t n_rules;
 	const struct late_place *places;
 	size_t n_places;
-	/* What a literal rule denies and is there at the start is denied by a mount: it needs no room here. NULL:
-	 * nothing is there. */
-	bool (*is_there)(void *data, const char *path);
+	/* A mount keeps it from being written: room for such a literal rule is not needed, and is what the others
+	 * leave. NULL: nothing is locked. */
+	bool (*is_locked)(void *data, const char *path);
 	void *data;
 	/* What is looked into is neither moved nor linked, whatever is in it: so it keeps the name that it is asked
 	 * about by. Such a rule is LATE_UNGUARDED nevertheless. */

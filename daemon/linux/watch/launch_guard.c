@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 
 #include "base/fd.h"
 #include "base/limits.h"
@@ -39,13 +40,15 @@ static int open_place(const struct launch *l, const char *path)
 				  RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
 }
 
-static bool is_there(void *data, const char *path)
+/* Being there is not enough: the host may have put another in its place, which took the mount along. */
+static bool is_locked(void *data, const char *path)
 {
 	const struct launch *l = data;
 	_cleanup_close_ int fd = launch_caller_open(l->context, l->root_fd, path + 1, O_PATH | O_NOFOLLOW | O_CLOEXEC,
 						    RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
+	struct statvfs fs;
 
-	return fd >= 0;
+	return fd >= 0 && fstatvfs(fd, &fs) == 0 && fs.f_flag & ST_RDONLY;
 }
 
 /* A file is no place; nor is what may be absent and is. 0, -ENOSPC, or -errno: a granted folder without its place would
@@ -136,7 +139,7 @@ static int compile(struct launch *l, struct launch_guard *g)
 		.n_rules = l->plan.n_rules,
 		.places = g->places,
 		.n_places = g->n_places,
-		.is_there = is_there,
+		.is_locked = is_locked,
 		.data = l,
 		/* A certificate that cannot be moved is a price that is paid only where it is asked for: without it,
 		 * pid 1 knows most of them by their handle (launch_late_secret.h). */

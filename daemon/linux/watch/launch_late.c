@@ -289,7 +289,7 @@ int launch_late_begin(struct launch *l, struct error *e)
 		r = launch_link_tell(l);
 	if (!late || r < 0)
 		return r;
-	r = launch_lack_tell_watch(l, launch_watch_begin(late->watch));
+	r = launch_lack_tell_watch(l, launch_watch_begin(late->watch, l->lock_guard));
 	if (r < 0)
 		return r;
 	return launch_late_report_state(&late->report, late->way, late->reason);

@@ -18,6 +18,7 @@
 #include "daemon/linux/watch/launch_watch_bare.h"
 #include "daemon/linux/watch/launch_watch_event.h"
 #include "daemon/linux/watch/launch_watch_folder.h"
+#include "daemon/linux/watch/launch_watch_kept.h"
 #include "daemon/linux/watch/launch_watch_link.h"
 #include "daemon/linux/watch/launch_watch_runs.h"
 #include "view/protect.h"
@@ -38,7 +39,8 @@ struct launch_watch {
 	struct launch_late_report *report;
 	struct launch_late_secrets *secrets;
 	struct launch_watch_links links;
-	bool git; /* what git runs is protected */
+	bool git;     /* what git runs is protected */
+	bool refuses; /* what the rules protect, but for PATH_RULE_EXISTING, cannot be written whatever is mounted */
 	bool behind;
 	/* LATE_STATE stands for "was there at the start" in the table of what was told. */
 	bool again;     /* a look for what was lost: what was there at the start is no news */
@@ -106,6 +108,14 @@ static int tell(struct launch_watch *w, uint32_t kind, uint32_t rule, pid_t pid,
 	const struct path_rule *r = rule_at(w, rule);
 
 	return launch_late_report_path(w->report, kind, r ? r->group : 0, pid, path);
+}
+
+/* Its lock was there when the session began to start, and is no more. */
+static bool is_lost(const struct launch_watch *w, const struct path_verdict *v, const char *path)
+{
+	if (!is_protected(w, v) || (w->refuses && !(rule_at(w, v->write_rule)->flags & PATH_RULE_EXISTING)))
+		return false;
+	return !launch_watch_kept(path);
 }
 
 static int appeared(struct launch_watch *w, const struct change *c, const struct path_verdict *v, const char *path)
@@ -177,17 +187,6 @@ static void remember_secret(struct launch_watch *w, const struct change *c, cons
 			       !(rule->flags & PATH_RULE_IF_TOKEN));
 }
 
-/* What lies in a folder that a protection goes through, and what is in no folder that is near the top, cannot be about
- * a tool that somebody calls there. */
-static bool is_worth_watching(const struct launch_watch_folder *above, const struct launch_watch_folder *folder,
-			      const char *name)
-{
-	if (folder->through || folder->about)
-		return true;
-	return !above->through && !above->about && folder->depth <= LAUNCH_WATCH_DEPTH &&
-	       strcmp(name, "node_modules") != 0;
-}
-
 static void watch_below(struct launch_watch *w, const struct change *c, const struct path_verdict *v, const char *path)
 {
 	const struct launch_watch_folder *above = &w->folders.items[c->folder];
@@ -196,7 +195,7 @@ static void watch_below(struct launch_watch *w, const struct change *c, const st
 	};
 	int index;
 
-	if (!is_worth_watching(above, &folder, c->name))
+	if (!launch_watch_folder_is_worth(above, &folder, c->name))
 		return;
 	index = launch_watch_folder_add(&w->folders, &folder);
 	if (index >= 0 && w->n_queue < LAUNCH_WATCH_MAX)
@@ -235,6 +234,8 @@ static int handle(struct launch_watch *w, struct change *c)
 		r = appeared(w, c, &v, path);
 	else if (is_protected(w, &v) || launch_watch_runs(c->name))
 		w->partial |= !launch_late_report_know(w->report, LATE_STATE, path);
+	if (r == 0 && c->found && c->known && !w->again && is_lost(w, &v, path))
+		r = tell(w, LATE_UNPROTECTED, v.write_rule, 0, path);
 	if (r == 0)
 		r = appeared_link(w, c, &v, path);
 	if (r == 0)
@@ -242,15 +243,6 @@ static int handle(struct launch_watch *w, struct change *c)
 	if (r == 0 && c->is_folder)
 		watch_below(w, c, &v, path);
 	return r;
-}
-
-static bool entry_is_folder(int dir, const struct dirent *d)
-{
-	struct stat st;
-
-	if (d->d_type != DT_UNKNOWN)
-		return d->d_type == DT_DIR;
-	return fstatat(dir, d->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
 }
 
 /* Every name in a folder. Opening a folder asks nobody: only regular files are marked. */
@@ -278,7 +270,7 @@ static int look(struct launch_watch *w, int index, bool known, pid_t pid)
 		if (strcmp(d->d_name, ".") == 0 || strcmp(d->d_name, "..") == 0)
 			continue;
 		w->names--;
-		c.is_folder = entry_is_folder(fd, d);
+		c.is_folder = launch_watch_folder_entry(fd, d);
 		r = handle(w, &c);
 	}
 	return r;
@@ -304,22 +296,18 @@ static bool may_hold_plants(const struct plan_mount *m)
 /* 1: it cannot be watched. */
 static size_t add_root(struct launch_watch *w, const char *path)
 {
-	struct launch_watch_folder folder = { .path = (char *)path };
-	int r = launch_watch_folder_add(&w->folders, &folder);
+	int r = launch_watch_folder_add_root(&w->folders, path);
 
-	if (r < 0 && r != -EEXIST && r != -ENOSPC && r != -ENOTDIR && w->folders.inotify < 0) {
-		w->folders.inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-		r = launch_watch_folder_add(&w->folders, &folder);
-	}
 	if (r >= 0)
 		w->queue[w->n_queue++] = r;
 	return r < 0 && r != -EEXIST && r != -ENOSPC && r != -ENOTDIR;
 }
 
-size_t launch_watch_begin(struct launch_watch *w)
+size_t launch_watch_begin(struct launch_watch *w, bool refuses)
 {
 	size_t n = 0;
 
+	w->refuses = refuses;
 	w->names = LAUNCH_WATCH_NAMES;
 	for (uint32_t i = 0; i < w->plan->n_mounts && w->n_queue < LAUNCH_WATCH_FOLDERS; i++)
 		if (may_hold_plants(&w->plan->mounts[i]))
@@ -363,6 +351,20 @@ static int take(struct launch_watch *w, struct change *c)
 	return r < 0 || w->names > 0 ? r : lost(w);
 }
 
+/* In each path of the folder. What is added meanwhile lies below one of them. */
+static int take_in_each(struct launch_watch *w, const struct change *change, uint64_t folder, bool by_handle)
+{
+	int r = 0;
+
+	for (int at = -1; r == 0 && (at = launch_watch_folder_by_key(&w->folders, folder, by_handle, at)) >= 0;) {
+		struct change c = *change;
+
+		c.folder = at;
+		r = take(w, &c);
+	}
+	return r;
+}
+
 static int take_fanotify(struct launch_watch *w, const struct fanotify_event_metadata *e, const char *records)
 {
 	struct launch_watch_event event;
@@ -374,13 +376,12 @@ static int take_fanotify(struct launch_watch *w, const struct fanotify_event_met
 
 	if (e->mask & FAN_Q_OVERFLOW)
 		return lost(w);
-	c.folder = launch_watch_event_read(records, e, &event)
-			   ? launch_watch_folder_by_key(&w->folders, event.folder, true)
-			   : -1;
+	if (!launch_watch_event_read(records, e, &event))
+		return 0;
 	c.name = event.name;
 	c.has_file = event.has_file;
 	c.file = event.file;
-	return c.folder < 0 ? 0 : take(w, &c);
+	return take_in_each(w, &c, event.folder, true);
 }
 
 /* A buffer of events. How many there were, 0 = none was left, or -errno. */
@@ -402,8 +403,7 @@ static int take_some_fanotify(struct launch_watch *w)
 
 static int take_inotify(struct launch_watch *w, const struct inotify_event *e)
 {
-	struct change c = { .folder = launch_watch_folder_by_key(&w->folders, (uint64_t)e->wd, false),
-			    .name = e->name,
+	struct change c = { .name = e->name,
 			    .is_folder = e->mask & IN_ISDIR,
 			    .gone = e->mask & (IN_DELETE | IN_MOVED_FROM),
 			    .moved = e->mask & IN_MOVED_FROM,
@@ -412,7 +412,7 @@ static int take_inotify(struct launch_watch *w, const struct inotify_event *e)
 
 	if (e->mask & IN_Q_OVERFLOW)
 		return lost(w);
-	return c.folder < 0 || e->len == 0 ? 0 : take(w, &c);
+	return e->len == 0 ? 0 : take_in_each(w, &c, (uint64_t)e->wd, false);
 }
 
 /* One buffer of each. *ret_more: there may be more. */

@@ -34,9 +34,10 @@ struct launch_watch;
 int launch_watch_new(int group, const struct plan *plan, const struct path_rules *rules,
 		     struct launch_late_report *report, struct launch_late_secrets *secrets, struct launch_watch **ret);
 
-/* With the rights of the caller: finds the folders; what is there already is no news. Returns how many granted folders
- * cannot be watched. */
-size_t launch_watch_begin(struct launch_watch *w);
+/* With the rights of the caller: finds the folders; what is there already is no news, unless its lock has gone
+ * meanwhile. refuses: the kernel's guard refuses writes to what is protected (l->lock_guard). Returns how many granted
+ * folders cannot be watched. */
+size_t launch_watch_begin(struct launch_watch *w, bool refuses);
 /* Fills two entries. */
 void launch_watch_poll(const struct launch_watch *w, struct pollfd fds[2]);
 /* A bounded amount of what has happened. 0, or -errno where it cannot be told. */

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/fanotify.h>
 #include <sys/inotify.h>
+#include <sys/stat.h>
 #include <sys/statfs.h>
 
 #include "daemon/linux/watch/launch_watch.h"
@@ -115,9 +116,31 @@ int launch_watch_folder_add(struct launch_watch_folders *f, const struct launch_
 	return (int)place;
 }
 
-int launch_watch_folder_by_key(const struct launch_watch_folders *f, uint64_t key, bool by_handle)
+int launch_watch_folder_add_root(struct launch_watch_folders *f, const char *path)
 {
-	for (size_t i = 0; i < f->n; i++)
+	const struct launch_watch_folder folder = { .path = (char *)path };
+	int r = launch_watch_folder_add(f, &folder);
+
+	if (r >= 0 || r == -EEXIST || r == -ENOSPC || r == -ENOTDIR || f->inotify >= 0)
+		return r;
+	f->inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	return launch_watch_folder_add(f, &folder);
+}
+
+/* What lies in a folder that a protection goes through, and what is in no folder that is near the top, cannot be about
+ * a tool that somebody calls there. */
+bool launch_watch_folder_is_worth(const struct launch_watch_folder *above, const struct launch_watch_folder *folder,
+				  const char *name)
+{
+	if (folder->through || folder->about)
+		return true;
+	return !above->through && !above->about && folder->depth <= LAUNCH_WATCH_DEPTH &&
+	       strcmp(name, "node_modules") != 0;
+}
+
+int launch_watch_folder_by_key(const struct launch_watch_folders *f, uint64_t key, bool by_handle, int after)
+{
+	for (size_t i = (size_t)(after + 1); i < f->n; i++)
 		if (f->items[i].key == key && f->items[i].path && f->items[i].by_handle == by_handle)
 			return (int)i;
 	return -1;
@@ -140,4 +163,13 @@ void launch_watch_folder_remove(struct launch_watch_folders *f, const char *path
 		free(at->path);
 		*at = (struct launch_watch_folder){ 0 };
 	}
+}
+
+bool launch_watch_folder_entry(int dir, const struct dirent *d)
+{
+	struct stat st;
+
+	if (d->d_type != DT_UNKNOWN)
+		return d->d_type == DT_DIR;
+	return fstatat(dir, d->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
 }

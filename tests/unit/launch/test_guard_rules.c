@@ -285,9 +285,9 @@ static void test_names_that_are_kept(void **state)
 	assert_true(refuses(&record, ".env", LATE_READ, false));
 }
 
-static bool all_there(void *data, const char *path)
+static bool is_not_gone(void *data, const char *path)
 {
-	return true;
+	return !strstr(path, "/gone");
 }
 
 static void test_states(void **state)
@@ -296,7 +296,12 @@ static void test_states(void **state)
 		struct path_rule rule;
 		enum late_state state;
 	} table[] = {
-		{ { PATH_DENY_READ, 0, 0, PLACE "/there" }, LATE_NO_NEED },
+		/* the host may put another in the place of what is covered, and the cover is gone */
+		{ { PATH_DENY_READ, 0, 0, PLACE "/there" }, LATE_GUARDED },
+		{ { PATH_DENY_READ, 0, 0, PLACE "/1/2/3/4/5" }, LATE_UNGUARDED },
+		{ { PATH_DENY_WRITE, 0, 0, PLACE "/there" }, LATE_GUARDED },
+		{ { PATH_DENY_WRITE, 0, 0, PLACE "/1/2/3/4/5" }, LATE_NO_NEED },
+		{ { PATH_DENY_WRITE, 0, 0, PLACE "/gone/2/3/4/5" }, LATE_UNGUARDED },
 		{ { PATH_DENY_READ, 0, 0, "/elsewhere/x" }, LATE_NO_NEED },
 		{ { PATH_DENY_READ, 0, 0, PLACE "/*.x" }, LATE_GUARDED },
 		{ { PATH_DENY_READ, 0, 0, PLACE "/a?" }, LATE_UNGUARDED },
@@ -305,7 +310,7 @@ static void test_states(void **state)
 		{ { PATH_DENY_READ, 0, 0, PLACE "/*/2/3/4/5" }, LATE_UNGUARDED },
 		{ { PATH_DENY_READ, 0, 0, "/**/a/**/b" }, LATE_UNGUARDED },
 		{ { PATH_DENY_READ, 0, 0, PLACE "/sub/**/b" }, LATE_UNGUARDED }, /* sub is no place */
-		{ { PATH_DENY_READ, 0, 0, PLACE "/\\*\\?" }, LATE_NO_NEED },
+		{ { PATH_DENY_READ, 0, 0, PLACE "/\\*\\?" }, LATE_GUARDED },
 		{ { PATH_DENY_READ, PATH_RULE_FILES_ONLY | PATH_RULE_IF_TOKEN, 0, "/**/.npmrc" }, LATE_UNGUARDED },
 		{ { PATH_EXEMPT, PATH_RULE_BUILT_IN, 0, "/**/y" }, LATE_GUARDED },
 		{ { PATH_EXEMPT, PATH_RULE_BUILT_IN, 0, "/**/y/**/*" }, LATE_GUARDED },
@@ -321,7 +326,7 @@ static void test_states(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
 		enum late_state got;
 		struct late_compile c = {
-			.rules = &table[i].rule, .n_rules = 1, .places = &place, .n_places = 1, .is_there = all_there
+			.rules = &table[i].rule, .n_rules = 1, .places = &place, .n_places = 1, .is_locked = is_not_gone
 		};
 		int r = late_compile(&c, &record, &got);
 
@@ -419,6 +424,28 @@ static void test_too_much(void **state)
 		assert_int_equal(refuses(&record, patterns[i] + 4, LATE_READ, false), states[i] == LATE_GUARDED);
 }
 
+/* What a mount keeps anyhow takes no room from the others, and is not told where there is none. */
+static void test_locked_ones_come_last(void **state)
+{
+	enum { N = LATE_PLAIN / 2 };
+	static char patterns[2 * N][sizeof(PLACE) + 16];
+	static struct path_rule list[2 * N];
+	static enum late_state states[2 * N];
+	static const struct late_place place = { .path = PLACE, .inode = 7 };
+	static struct late_record record;
+	struct late_compile c = {
+		.rules = list, .n_rules = 2 * N, .places = &place, .n_places = 1, .is_locked = is_not_gone, .seed = 42
+	};
+
+	for (unsigned i = 0; i < 2 * N; i++) {
+		snprintf(patterns[i], sizeof(patterns[i]), i < N ? PLACE "/locked-%u" : PLACE "/gone-%u", i);
+		list[i] = (struct path_rule){ PATH_DENY_WRITE, 0, 0, patterns[i] };
+	}
+	assert_int_equal(late_compile(&c, &record, states), 0);
+	for (unsigned i = 0; i < 2 * N; i++)
+		assert_int_equal(states[i], i < N ? LATE_NO_NEED : LATE_GUARDED);
+}
+
 static void test_anchor(void **state)
 {
 	const struct path_rule rule = { PATH_DENY_READ, 0, 0, "/a/b\\*/**/c" };
@@ -441,6 +468,7 @@ int main(void)
 		cmocka_unit_test(test_names_that_are_kept),
 		cmocka_unit_test(test_states),
 		cmocka_unit_test(test_too_much),
+		cmocka_unit_test(test_locked_ones_come_last),
 		cmocka_unit_test(test_anchor),
 		cmocka_unit_test(test_new_repositories),
 		cmocka_unit_test(test_place_in_packages),
