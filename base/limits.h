@@ -26,6 +26,8 @@
 /* Rules with wildcards that allow something: isod-launch walks folders for each of them. */
 #define LIMIT_PLAN_SEARCHES 256
 #define LIMIT_PATH 4096
+/* Bytes of one name: 255 on most file systems; FAT, NTFS and SMB count 255 units of UTF-16. */
+#define LIMIT_NAME 1024
 /* Bytes of patterns and paths that isod-control compares for one plan: tens of milliseconds in which all others wait.
  * 10,000 rules take a tenth of it; patterns with many "**" about deep paths would take minutes. */
 #define LIMIT_PLAN_WORK 50000000
@@ -35,6 +37,8 @@
  * milliseconds, where later opens are refused by name anyway; without that all of them, in a few seconds. */
 #define LIMIT_SEARCH_GUARDED 50000
 #define LIMIT_SEARCH 2000000
+/* Bytes of the folders that wait to be looked through. */
+#define LIMIT_SEARCH_BYTES (256U << 20)
 /* Mounts that the search makes; each costs some 20 us at the start and as much at the end. Where the kernel has no late
  * guard, more of them in folders that can be written to end the start: a secret that is only refused by its name can be
  * renamed, and nothing else keeps what is read-only. */

@@ -97,6 +97,9 @@ struct launch {
 	size_t n_held;
 	int covers_fd;          /* what covers are copied from, while the view is built */
 	uint64_t covers_device; /* st_dev of a cover */
+	char **anew; /* paths that show other mounts than before, since something was covered or locked: what was found
+			below is to be found again */
+	size_t n_anew;
 	bool late_guard; /* by a step before "protected files": denied names are refused at each open, whatever is here
 			  */
 	bool lock_guard; /* and so are writes to what the rules keep from being written, in the kernel */

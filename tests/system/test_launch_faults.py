@@ -355,6 +355,45 @@ def test_a_lock_whose_file_is_replaced_meanwhile(faulty, project, moment):
         assert told == [] and 'Read-only file system' in r.errors, (told, r)
 
 
+def make(project, names, links=()):
+    for name in names:
+        os.makedirs(os.path.dirname(os.path.join(project, name)), exist_ok=True)
+        write(os.path.join(project, name), f'text of {name}\n')
+    for name, target in links:
+        os.symlink(target, os.path.join(project, name))
+    subprocess.run(['chown', '-hR', f'{USERS[0]}:', project], check=True)
+
+
+def test_a_folder_that_is_moved_after_it_was_read(faulty, project):
+    """Judged by the path where it is: a rule about the folders above does not hold where it was read first."""
+    make(project, ['a/x/y/deploy.sh', 'kept/file', 'z/1/2/3/4/.envrc'])
+    faulty.policy({'sandbox': {'filesystem': {'denyWrite': ['./kept/**/deploy.sh']}}})
+    # the first lock of the search is that of the deepest, when all above was read
+    set_rules(faulty, [f'pid1/open_tree@getdents64!cd {shlex.quote(project)} && mv a/x kept/x'])
+    r = faulty.sh('cat kept/x/y/deploy.sh; echo evil > kept/x/y/deploy.sh; echo evil > z/1/2/3/4/.envrc', cwd=project)
+    faulty.policy({})
+    assert r.text == 'text of a/x/y/deploy.sh\n' and r.errors.count('Read-only file system') == 2, r
+
+
+def test_a_grant_below_what_is_locked_late(faulty, project):
+    """It is put back as a copy, which is looked through from the beginning: what was found before lies in the mount beneath."""
+    make(project, ['p/w1/a/b/c/run', 'p/w1/a/run', 'd/e/file'], [('d/e/lock', '../../p')])
+    faulty.policy({'sandbox': {'filesystem': {'denyWrite': ['./**/lo[c]k', './p/*/a/**/run'], 'allowWrite': ['./p/w*']}}})
+    set_rules(faulty, [])
+    r = faulty.sh('for f in p/x p/w1/a/run p/w1/a/b/c/run p/w1/a/b/c/x; do (echo evil > $f) || echo $f; done', cwd=project)
+    faulty.policy({})
+    assert r.text.split() == ['p/x', 'p/w1/a/run', 'p/w1/a/b/c/run'], r
+
+
+def test_a_link_that_locks_the_folders_above(faulty, project):
+    """What it leads to is mounted over what is being read, and is read again by its own path."""
+    make(project, ['p/q/kept/1/2/3/run', 'p/q/r/file'], [('p/q/r/lock', '../..')])
+    faulty.policy({'sandbox': {'filesystem': {'denyRead': ['./p/*/kept/**/run'], 'denyWrite': ['./p/q/r/[l]ock']}}})
+    r = faulty.sh('cat p/q/kept/1/2/3/run; cat p/q/r/lock/q/kept/1/2/3/run; stat -c %a p/q/kept/1/2/3/run; echo x > p/q/file', cwd=project)
+    faulty.policy({})
+    assert r.text == '0\n' and 'Read-only file system' in r.errors, r
+
+
 @pytest.mark.parametrize('rule', ['./[l]ocked', './none'])
 def test_covers_stay_read_only(faulty, project, rule):
     """A cover that holds a grant is read-only, also where it was taken along while what a link leads to was locked above it."""

@@ -23,6 +23,7 @@ void launch_folder_queue_init(struct launch_folder_queue *q)
 void launch_folder_put(struct launch_folder_queue *q, struct launch_folder *f)
 {
 	f->next = f->fd < 0 ? NULL : q->first;
+	q->bytes += f->size;
 	if (f->fd >= 0 && q->first) {
 		q->first = f;
 		return;
@@ -38,6 +39,7 @@ struct launch_folder *launch_folder_take(struct launch_folder_queue *q)
 	if (!f)
 		return NULL;
 	q->first = f->next;
+	q->bytes -= f->size;
 	if (!q->first)
 		q->last = &q->first;
 	return f;
@@ -86,6 +88,7 @@ struct launch_folder *launch_folder_new(const struct launch *l, const struct lau
 	if (!f)
 		return NULL;
 	*f = (struct launch_folder){ .access = access, .by_link = by_link, .mount = mount, .fd = -1 };
+	f->size = sizeof(*f) + path_size + handle_size;
 	memcpy(f->path, path, strlen(path) + 1);
 	if (handle_size > 0) {
 		f->handle = (struct file_handle *)(void *)(f->path + path_size);
@@ -99,16 +102,21 @@ struct launch_folder *launch_folder_new(const struct launch *l, const struct lau
 int launch_folder_open(const struct launch *l, struct launch_folder *f)
 {
 	const int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+	bool is_stale = false;
+	int r;
 
 	if (f->fd >= 0)
 		return take_fd(&f->fd);
 	if (f->handle) {
 		int fd = open_by_handle_at(f->mount, f->handle, flags | O_NOFOLLOW);
 
-		if (fd >= 0 || errno == ESTALE)
-			return fd < 0 ? -errno : fd;
-		/* Where root may not open it, the caller may, by path. */
+		if (fd >= 0)
+			return fd;
+		is_stale = errno == ESTALE;
+		/* Where root may not open it, the caller may, by path; nor is each stale handle that of a folder
+		 * that has gone. */
 	}
-	return launch_caller_open(l->context, l->root_fd, f->path, (uint64_t)flags,
-				  RESOLVE_IN_ROOT | (f->by_link ? 0 : RESOLVE_NO_SYMLINKS));
+	r = launch_caller_open(l->context, l->root_fd, f->path, (uint64_t)flags,
+			       RESOLVE_IN_ROOT | (f->by_link ? 0 : RESOLVE_NO_SYMLINKS));
+	return r == -ENOENT && is_stale ? -ESTALE : r;
 }

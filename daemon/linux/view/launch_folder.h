@@ -6,6 +6,7 @@
  * something is mounted by its descriptor; else by path.
  */
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "daemon/launch/launch.h"
@@ -14,6 +15,7 @@
 
 struct launch_folder {
 	struct launch_folder *next;
+	size_t size; /* of all this, in bytes */
 	enum path_access access;
 	bool by_link;               /* a symlink that stands for a folder (.git) */
 	int fd;                     /* the folder itself; -1 = not open */
@@ -25,6 +27,7 @@ struct launch_folder {
 struct launch_folder_queue {
 	struct launch_folder *first;
 	struct launch_folder **last;
+	size_t bytes; /* of those that wait */
 };
 
 void launch_folder_queue_init(struct launch_folder_queue *q);

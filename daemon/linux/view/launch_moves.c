@@ -28,7 +28,8 @@ struct mount {
 	int fd; /* of a folder in it, opened for reading */
 };
 
-/* Folders, open addressing; 0 = free. */
+/* Hashes: of folders wherever they are shown, of folders in a mount, of these under a path. Open addressing; 0 = free.
+ */
 struct seen {
 	uint64_t *keys;
 	bool *stale; /* something was moved into that one, and has not been looked at */
@@ -39,6 +40,7 @@ struct seen {
 struct launch_moves {
 	int group;
 	bool blind;
+	bool missed; /* something could not be looked up */
 	struct mount *mounts;
 	size_t n_mounts;
 	size_t last; /* found last: mostly the next one, too */
@@ -131,21 +133,38 @@ static uint64_t hash(uint64_t h, const void *data, size_t len)
 	return h;
 }
 
-/* Of a folder in a mount, since what two mounts show is covered in each. By its handle, which a new folder with the
- * same inode number does not have; where there are none, by that number. */
+static uint64_t key(uint64_t h)
+{
+	return h ? h : 1;
+}
+
+/* By its handle, which a new folder with the same inode number does not have. Equal for both, name_to_handle_at(2) and
+ * events. */
+static uint64_t key_of_handle(const struct file_handle *handle)
+{
+	uint64_t h = hash(0xcbf29ce484222325ULL, &handle->handle_type, sizeof(handle->handle_type));
+
+	return key(hash(h, handle->f_handle, handle->handle_bytes));
+}
+
+/* Of a folder in a mount, since what two mounts show is covered in each. */
+static uint64_t key_in(uint64_t folder, uint64_t mount)
+{
+	return key(hash(folder, &mount, sizeof(mount)));
+}
+
+/* Where there are no handles, by the inode number. */
 static uint64_t key_of(int folder, const struct statx *st)
 {
 	union handle handle = { .h.handle_bytes = MAX_HANDLE_SZ };
-	uint64_t key = hash(0xcbf29ce484222325ULL, &st->stx_mnt_id, sizeof(st->stx_mnt_id));
+	uint64_t h;
 	int mount_id;
 
-	key = hash(key, &st->stx_dev_major, sizeof(st->stx_dev_major));
-	key = hash(key, &st->stx_dev_minor, sizeof(st->stx_dev_minor));
 	if (name_to_handle_at(folder, "", &handle.h, &mount_id, AT_EMPTY_PATH) == 0)
-		key = hash(key, handle.h.f_handle, handle.h.handle_bytes);
-	else
-		key = hash(key, &st->stx_ino, sizeof(st->stx_ino));
-	return key ? key : 1;
+		return key_of_handle(&handle.h);
+	h = hash(0xcbf29ce484222325ULL, &st->stx_dev_major, sizeof(st->stx_dev_major));
+	h = hash(h, &st->stx_dev_minor, sizeof(st->stx_dev_minor));
+	return key(hash(h, &st->stx_ino, sizeof(st->stx_ino)));
 }
 
 static bool is_seen(const struct seen *s, uint64_t key)
@@ -167,6 +186,18 @@ static int note(struct seen *s, uint64_t key)
 	s->keys[i] = key;
 	s->stale[i] = false;
 	return 0;
+}
+
+/* Rules about the folders above may hold under one path and not under another: it is judged under each. */
+static int note_all(struct seen *s, uint64_t folder, uint64_t mount, const char *path)
+{
+	uint64_t in_mount = key_in(folder, mount);
+	int anywhere = note(s, folder), there = note(s, in_mount),
+	    so = note(s, key(hash(in_mount, path, strlen(path))));
+
+	if (anywhere < 0 || there < 0 || so < 0)
+		return -ENOMEM;
+	return there && so;
 }
 
 static ssize_t mount_of(const struct launch_moves *m, uint64_t id)
@@ -227,7 +258,7 @@ static int add_mount(struct launch_moves *m, int folder, uint64_t id)
 	return 0;
 }
 
-int launch_moves_enter(struct launch_moves *m, int folder)
+int launch_moves_enter(struct launch_moves *m, int folder, const char *path)
 {
 	struct statx st;
 	ssize_t i;
@@ -240,12 +271,22 @@ int launch_moves_enter(struct launch_moves *m, int folder)
 		m->last = (size_t)i;
 	else
 		r = add_mount(m, folder, st.stx_mnt_id);
-	return r < 0 ? r : note(&m->seen, key_of(folder, &st));
+	return r < 0 ? r : note_all(&m->seen, key_of(folder, &st), st.stx_mnt_id, path);
+}
+
+bool launch_moves_has_missed(const struct launch_moves *m)
+{
+	return m->missed;
 }
 
 bool launch_moves_is_blind(const struct launch_moves *m)
 {
 	return m->blind;
+}
+
+unsigned launch_moves_waiting(const struct launch_moves *m)
+{
+	return launch_watch_event_waiting(m->group);
 }
 
 int launch_moves_mount(const struct launch_moves *m, int mount_id)
@@ -294,23 +335,30 @@ static struct file_handle *folder_of(char *event, const struct fanotify_event_me
 	return handle;
 }
 
+/* For its name alone: it need not be one that root may read (NFS). */
 static bool find_in(struct launch_moves *m, const struct launch *l, const struct mount *mount,
 		    struct file_handle *handle, const char *name, struct launch_moved *ret)
 {
-	_cleanup_close_ int fd = open_by_handle_at(mount->fd, handle, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_close_ int fd = -1;
+	uint64_t here = key_in(key_of_handle(handle), mount->id);
 	struct statx st;
-	uint64_t key;
 
-	if (fd < 0 || strlen(name) >= sizeof(ret->name) ||
-	    statx(fd, "", AT_EMPTY_PATH, STATX_INO | STATX_MNT_ID, &st) < 0)
-		return false;
-	key = key_of(fd, &st);
 	/* It will be read when it is met. */
-	if (!is_seen(&m->seen, key))
+	if (!is_seen(&m->seen, here))
 		return false;
+	if (strlen(name) >= sizeof(ret->name)) {
+		m->missed = true;
+		return false;
+	}
+	fd = open_by_handle_at(mount->fd, handle, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0 || statx(fd, "", AT_EMPTY_PATH, STATX_INO | STATX_MNT_ID, &st) < 0) {
+		/* What was removed is no more. */
+		m->missed |= errno != ESTALE;
+		return false;
+	}
 	if (path_of(l, fd, ret->folder, sizeof(ret->folder)) < 0 || !leads_to(l, ret->folder, &st)) {
 		/* Outside, or moved itself just now: it is read once more when that is told, or when it comes back. */
-		m->seen.stale[place_of(&m->seen, key)] = true;
+		m->seen.stale[place_of(&m->seen, here)] = true;
 		return false;
 	}
 	memcpy(ret->name, name, strlen(name) + 1);
@@ -318,19 +366,21 @@ static bool find_in(struct launch_moves *m, const struct launch *l, const struct
 	return true;
 }
 
-/* Looks for the event's folder in the mounts from m->mount on: two grants may show it. */
+/* Looks for the event's folder in the mounts from m->mount on: two grants may show it. Others move things on the same
+ * file system, too, and must not hold up a start: what is in no grant is known by one look into a table. */
 static bool find_next(struct launch_moves *m, const struct launch *l, struct launch_moved *ret)
 {
 	const char *name;
 	fsid_t fsid;
 	struct file_handle *handle = m->event ? folder_of(m->event, &m->head, &fsid, &name) : NULL;
 
-	while (handle && m->mount < m->n_mounts) {
-		const struct mount *mount = &m->mounts[m->mount++];
+	if (handle && is_seen(&m->seen, key_of_handle(handle)))
+		while (m->mount < m->n_mounts) {
+			const struct mount *mount = &m->mounts[m->mount++];
 
-		if (memcmp(&mount->fsid, &fsid, sizeof(fsid)) == 0 && find_in(m, l, mount, handle, name, ret))
-			return true;
-	}
+			if (memcmp(&mount->fsid, &fsid, sizeof(fsid)) == 0 && find_in(m, l, mount, handle, name, ret))
+				return true;
+		}
 	m->mount = 0;
 	return false;
 }

@@ -226,6 +226,38 @@ static bool is_meant(const struct launch *l, const struct where *w, const struct
 	return true;
 }
 
+void launch_protect_forget_anew(struct launch *l)
+{
+	for (size_t i = 0; i < l->n_anew; i++)
+		free(l->anew[i]);
+	free(l->anew);
+	l->anew = NULL;
+	l->n_anew = 0;
+}
+
+static int note_anew(struct launch *l, const char *path)
+{
+	char **anew = reallocarray(l->anew, l->n_anew + 1, sizeof(*anew));
+
+	if (!anew)
+		return -ENOMEM;
+	l->anew = anew;
+	l->anew[l->n_anew] = strdup(path);
+	return l->anew[l->n_anew] && ++l->n_anew ? 0 : -ENOMEM;
+}
+
+/* What is a copy now: the grants that were put back, and a folder above which a link led to be locked. */
+static int note_copies(struct launch *l, const struct found *f, enum launch_protection how,
+		       const struct launch_deeper *deeper)
+{
+	int r = f->is_dir && f->by_link && how != LAUNCH_COVER ? note_anew(l, f->path) : 0;
+
+	for (size_t i = 0; i < deeper->n && r == 0; i++)
+		if (deeper->mounts[i].target->mount->flags & PLAN_GRANT)
+			r = note_anew(l, deeper->mounts[i].target->path);
+	return r;
+}
+
 static int mount_over(struct launch *l, const struct found *f, enum launch_protection how, uint64_t *ret_id,
 		      struct error *e)
 {
@@ -238,16 +270,27 @@ static int mount_over(struct launch *l, const struct found *f, enum launch_prote
 		r = launch_cover_lock(l, f->place, how == LAUNCH_LOCK_READ_ONLY, ret_id);
 	if (r == 0)
 		r = launch_protect_put_back(l, &deeper, e);
+	if (r == 0)
+		r = note_copies(l, f, how, &deeper);
 	launch_protect_deeper_done(&deeper);
 	return r;
 }
 
-/* The link itself, so that it leads to the same for as long as the session lives. */
-static int hold_link(struct launch *l, const struct where *w)
+static bool is_above(const char *folder, const char *path)
 {
-	_cleanup_close_ int link = launch_caller_open(
-		l->context, w->folder < 0 ? l->root_fd : w->folder, w->folder < 0 ? w->path : w->name,
-		O_PATH | O_NOFOLLOW | O_CLOEXEC, w->folder < 0 ? RESOLVE_IN_ROOT : 0);
+	size_t n = strlen(folder);
+
+	return strncmp(folder, path, n) == 0 && path[n] == '/';
+}
+
+/* The link itself, so that it leads to the same for as long as the session lives. Where it leads to a folder above,
+ * that is shown by another mount now, in which the link is to be found by its path. */
+static int hold_link(struct launch *l, const struct where *w, const char *leads_to)
+{
+	bool by_path = w->folder < 0 || is_above(leads_to, w->path);
+	_cleanup_close_ int link =
+		launch_caller_open(l->context, by_path ? l->root_fd : w->folder, by_path ? w->path : w->name,
+				   O_PATH | O_NOFOLLOW | O_CLOEXEC, by_path ? RESOLVE_IN_ROOT : 0);
 	struct stat st;
 	uint64_t id;
 
@@ -280,7 +323,7 @@ static int protect_once(struct launch *l, const struct where *w, enum launch_pro
 	    is_meant(l, w, &f, &how)) {
 		r = mount_over(l, &f, how, &id, e);
 		if (r == 0 && f.by_link && how != LAUNCH_COVER)
-			r = hold_link(l, w);
+			r = hold_link(l, w, f.path);
 		if (r == 0)
 			r = leads_to(l, w, id);
 		if (r == 0)

@@ -20,6 +20,9 @@ int launch_protect_path(struct launch *l, const char *path, enum launch_protecti
  */
 int launch_protect_in(struct launch *l, int folder, const char *path, enum launch_protection how, struct error *e);
 
+/* Forgets l->anew. */
+void launch_protect_forget_anew(struct launch *l);
+
 /* The mounts of the plan below a path, taken aside while something is mounted over it. */
 struct launch_deeper {
 	struct {

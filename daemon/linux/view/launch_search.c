@@ -14,6 +14,7 @@
 #include "daemon/linux/view/launch_moves.h"
 #include "daemon/linux/view/launch_protect.h"
 #include "daemon/linux/view/launch_search_bound.h"
+#include "daemon/linux/view/launch_search_rules.h"
 #include "daemon/linux/view/launch_source.h"
 #include "daemon/linux/launch/launch_sys.h"
 #include "daemon/linux/view/launch_target.h"
@@ -26,6 +27,8 @@
 #define PASSES_ENTRIES 200000
 /* Where they are: seconds for somebody who moves things all the time. */
 #define MOVES_SECONDS 2
+/* Folders after which it is looked how many of their events wait. */
+#define WAITING_EVERY 64
 
 /* What getdents64 fills in. */
 struct entry {
@@ -48,6 +51,8 @@ struct search {
 	size_t n_all; /* entries of all passes */
 	size_t n_entries;
 	size_t n_made;
+	size_t n_read; /* folders */
+	struct launch_moved moved;
 	size_t limit;
 	bool full;                 /* as many entries as may be were looked at */
 	int at;                    /* the folder that is read, -1 = none */
@@ -57,9 +62,12 @@ struct search {
 	char buffer[ENTRIES_SIZE] __attribute__((aligned(8)));
 };
 
-static bool is_writable(enum path_access access)
+static void pass_over(struct search *s, enum path_access around)
 {
-	return access == PATH_WRITABLE || access == PATH_OVERLAID;
+	if (launch_search_is_writable(around))
+		s->l->n_not_kept++;
+	else
+		s->l->n_not_searched++;
 }
 
 static int add_folder(struct search *s, int at, const char *path, enum path_access access, bool by_link)
@@ -68,7 +76,12 @@ static int add_folder(struct search *s, int at, const char *path, enum path_acce
 
 	if (!f)
 		return -ENOMEM;
-	launch_folder_put(is_writable(access) ? &s->writable : &s->others, f);
+	if (s->writable.bytes + s->others.bytes + f->size > LIMIT_SEARCH_BYTES) {
+		pass_over(s, access);
+		launch_folder_free(f);
+		return 0;
+	}
+	launch_folder_put(launch_search_is_writable(access) ? &s->writable : &s->others, f);
 	return 0;
 }
 
@@ -98,27 +111,6 @@ static int kind_of(const struct search *s, const char *path, enum path_kind *ret
 	return 0;
 }
 
-/* What is to be done to a thing in surroundings of that access; -1 = nothing. */
-static int protection_of(const struct path_verdict *v, enum path_access around)
-{
-	if (v->access == PATH_DENIED)
-		return LAUNCH_COVER;
-	if (!is_writable(around))
-		return -1;
-	/* A layer of its own for a single name cannot be had here: it is not written to, then. */
-	if (v->access == PATH_READABLE || (v->access == PATH_OVERLAID && around == PATH_WRITABLE))
-		return LAUNCH_LOCK_READ_ONLY;
-	return v->keep ? LAUNCH_LOCK : -1;
-}
-
-static void pass_over(struct search *s, enum path_access around)
-{
-	if (is_writable(around))
-		s->l->n_not_kept++;
-	else
-		s->l->n_not_searched++;
-}
-
 /* A mount lies there: one of ours. */
 static bool is_mount_root(const struct search *s, const char *path)
 {
@@ -127,6 +119,35 @@ static bool is_mount_root(const struct search *s, const char *path)
 
 	return fd >= 0 && statx(fd, "", AT_EMPTY_PATH, 0, &st) == 0 &&
 	       st.stx_attributes & st.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT;
+}
+
+/* What is at path in the view is looked through again, under that path. */
+static int read_again(struct search *s, const char *path)
+{
+	const struct launch_target *t = launch_target_around(s->l, path);
+	struct path_verdict v;
+
+	if (!t)
+		return 0;
+	path_rules_decide(s->l->rules, path, PATH_FOLDER, &v);
+	if (v.access == PATH_DENIED || !path_rules_concern_below(s->l->rules, path))
+		return 0;
+	s->again = true;
+	return add_folder(s, -1, path, v.access == PATH_ABSENT ? launch_search_access(t) : v.access, false);
+}
+
+static int protect_once(struct search *s, const char *path, int how, struct error *e)
+{
+	struct launch *l = s->l;
+	int r;
+
+	r = path == s->path && s->at >= 0 ? launch_protect_in(l, s->at, path, (enum launch_protection)how, e)
+					  : launch_protect_path(l, path, (enum launch_protection)how, e);
+	/* Folders that wait are those of mounts that nobody sees any more. */
+	for (size_t i = 0; i < l->n_anew && r == 0; i++)
+		r = read_again(s, l->anew[i]);
+	launch_protect_forget_anew(l);
+	return r;
 }
 
 static int protect(struct search *s, const char *path, int how, enum path_access around, struct error *e)
@@ -144,50 +165,29 @@ static int protect(struct search *s, const char *path, int how, enum path_access
 		pass_over(s, around);
 		return 0;
 	}
-	if (path == s->path && s->at >= 0)
-		return launch_protect_in(l, s->at, path, (enum launch_protection)how, e);
-	return launch_protect_path(l, path, (enum launch_protection)how, e);
-}
-
-/* Git's store of contents: many files, whose names say nothing. What it says of other stores is in "info". */
-static bool is_store(const struct launch_folder *f)
-{
-	return strstr(f->path, "/.git/") && strcmp(strrchr(f->path, '/'), "/objects") == 0;
-}
-
-static enum path_kind kind_of_type(unsigned type)
-{
-	return type == DT_DIR ? PATH_FOLDER : PATH_FILE;
-}
-
-/* Grants are looked at by themselves; other mounts of the plan are nobody's files. */
-static bool is_mounted(const struct launch *l, const char *path)
-{
-	const struct launch_target *t = launch_target_at(l, path);
-
-	return t && t->tree->attached && launch_target_is_mount(t);
+	return protect_once(s, path, how, e);
 }
 
 /* s->path is the entry's. */
 static int look_at_entry(struct search *s, const struct launch_folder *f, unsigned type, struct error *e)
 {
-	enum path_kind kind = kind_of_type(type);
+	enum path_kind kind = type == DT_DIR ? PATH_FOLDER : PATH_FILE;
 	struct path_verdict v;
 	int how, r;
 
 	/* Whether the rules care at all is asked before anything is opened. */
 	path_rules_decide_in(s->l->rules, &s->folder, s->path, kind, &v);
-	how = protection_of(&v, f->access);
+	how = launch_search_protection(&v, f->access);
 	if (how < 0 && kind == PATH_FILE && type != DT_LNK && type != DT_UNKNOWN)
 		return 0;
-	if (is_mounted(s->l, s->path))
+	if (launch_search_is_mounted(s->l, s->path))
 		return 0;
 	if (type == DT_LNK || type == DT_UNKNOWN || how >= 0) {
 		struct path_verdict as_folder = v;
 
 		if (type == DT_LNK && how < 0) {
 			path_rules_decide(s->l->rules, s->path, PATH_FOLDER, &as_folder);
-			how = protection_of(&as_folder, f->access);
+			how = launch_search_protection(&as_folder, f->access);
 		}
 		if (how < 0 && type != DT_UNKNOWN)
 			return 0;
@@ -197,7 +197,7 @@ static int look_at_entry(struct search *s, const struct launch_folder *f, unsign
 		if (r != 0)
 			return r < 0 ? r : 0;
 		path_rules_decide(s->l->rules, s->path, kind, &v);
-		how = protection_of(&v, f->access);
+		how = launch_search_protection(&v, f->access);
 	}
 	r = protect(s, s->path, how, f->access, e);
 	if (r < 0 || kind != PATH_FOLDER || v.access == PATH_DENIED || !path_rules_concern_below(s->l->rules, s->path))
@@ -269,7 +269,7 @@ static int open_folder(struct search *s, struct launch_folder *f)
 	/* Of the kernel's: covered by a later step. */
 	if (launch_source_is_special((uint64_t)fs.f_type))
 		return -ENOENT;
-	r = s->moves ? launch_moves_enter(s->moves, fd) : 0;
+	r = s->moves ? launch_moves_enter(s->moves, fd, f->path) : 0;
 	if (r < 0)
 		return r;
 	s->is_news |= r == 0;
@@ -279,7 +279,7 @@ static int open_folder(struct search *s, struct launch_folder *f)
 static void enter(struct search *s, const struct launch_folder *f, int fd)
 {
 	path_rules_enter(s->l->rules, f->path, &s->folder);
-	s->is_store = is_store(f);
+	s->is_store = launch_search_is_store(f);
 	s->at = fd;
 	memcpy(s->path, f->path, s->folder.len);
 }
@@ -305,23 +305,15 @@ static int read_folder(struct search *s, struct launch_folder *f, struct error *
 	return r < 0 || n >= 0 || errno == ENOENT ? r : -errno;
 }
 
-/* The access of a grant that no rule is about is that of its mount. */
-static enum path_access access_of(const struct launch_target *t)
-{
-	if (t->mount->flags & PLAN_READ_ONLY || t->tree->read_only)
-		return PATH_READABLE;
-	return t->mount->type == PLAN_MOUNT_OVERLAY ? PATH_OVERLAID : PATH_WRITABLE;
-}
-
 static int add_grant(struct search *s, const struct launch_target *t, struct error *e)
 {
-	enum path_access around = access_of(t);
+	enum path_access around = launch_search_access(t);
 	struct path_verdict v;
 	int r;
 
 	path_rules_decide(s->l->rules, t->path, t->tree->is_dir ? PATH_FOLDER : PATH_FILE, &v);
-	if (v.access == PATH_DENIED || (v.access == PATH_READABLE && is_writable(around))) {
-		r = protect(s, t->path, protection_of(&v, around), around, e);
+	if (v.access == PATH_DENIED || (v.access == PATH_READABLE && launch_search_is_writable(around))) {
+		r = protect(s, t->path, launch_search_protection(&v, around), around, e);
 		if (r < 0 || v.access == PATH_DENIED)
 			return r;
 	}
@@ -345,6 +337,43 @@ static int add_grants(struct search *s, bool project, struct error *e)
 	return r;
 }
 
+/* A name that something was moved to, in a folder that may have been read before. */
+static int look_at_moved(struct search *s, const struct launch_moved *moved, struct error *e)
+{
+	const struct launch_target *t = launch_target_around(s->l, moved->folder);
+	_cleanup_free_ struct launch_folder *f = NULL;
+	struct path_verdict v;
+	int r;
+
+	if (!t)
+		return 0;
+	path_rules_decide(s->l->rules, moved->folder, PATH_FOLDER, &v);
+	if (v.access == PATH_DENIED)
+		return 0;
+	f = launch_folder_new(s->l, NULL, -1, moved->folder,
+			      v.access == PATH_ABSENT ? launch_search_access(t) : v.access, false);
+	if (!f)
+		return -ENOMEM;
+	enter(s, f, moved->fd);
+	r = look_at(s, f, moved->name, DT_UNKNOWN, e);
+	s->at = -1;
+	return r;
+}
+
+/* All that was moved so far. Not left for later where so much waits: others move things, too, and their news is dropped
+ * as it is read. */
+static int look_at_moves(struct search *s, struct error *e)
+{
+	int r = 0;
+
+	s->again = true;
+	while (r == 0 && launch_moves_next(s->moves, s->l, &s->moved) > 0) {
+		r = look_at_moved(s, &s->moved, e);
+		fd_close(s->moved.fd);
+	}
+	return r;
+}
+
 /* All that waits, and what is found in it. */
 static int read_folders(struct search *s, struct error *e)
 {
@@ -358,6 +387,9 @@ static int read_folders(struct search *s, struct error *e)
 		if (s->full)
 			pass_over(s, f->access);
 		launch_folder_free(f);
+		if (r == 0 && s->moves && ++s->n_read % WAITING_EVERY == 0 &&
+		    launch_moves_waiting(s->moves) > LAUNCH_MOVES_WAITING)
+			r = look_at_moves(s, e);
 	}
 	return r;
 }
@@ -392,34 +424,12 @@ static int search_again(struct search *s, struct error *e)
 	return r;
 }
 
-/* A name that something was moved to, in a folder that may have been read before. */
-static int look_at_moved(struct search *s, const struct launch_moved *moved, struct error *e)
-{
-	const struct launch_target *t = launch_target_around(s->l, moved->folder);
-	_cleanup_free_ struct launch_folder *f = NULL;
-	struct path_verdict v;
-	int r;
-
-	if (!t)
-		return 0;
-	path_rules_decide(s->l->rules, moved->folder, PATH_FOLDER, &v);
-	if (v.access == PATH_DENIED)
-		return 0;
-	f = launch_folder_new(s->l, NULL, -1, moved->folder, v.access == PATH_ABSENT ? access_of(t) : v.access, false);
-	if (!f)
-		return -ENOMEM;
-	enter(s, f, moved->fd);
-	r = look_at(s, f, moved->name, DT_UNKNOWN, e);
-	s->at = -1;
-	return r;
-}
-
 /* What is moved all the time, or more than may be looked at, may not have been met. */
 static void give_up(struct search *s)
 {
 	if (s->full)
 		pass_over(s, PATH_WRITABLE);
-	else if (s->gone || s->is_news)
+	else if (s->gone || s->is_news || launch_moves_has_missed(s->moves))
 		launch_search_bound_moving(s->l);
 }
 
@@ -427,9 +437,8 @@ static void give_up(struct search *s)
 static int follow_moves(struct search *s, struct error *e)
 {
 	struct timespec began, now;
-	struct launch_moved *moved = malloc(sizeof(*moved));
-	int r = moved ? 0 : -ENOMEM;
 	bool more = true;
+	int r = 0;
 
 	clock_gettime(CLOCK_MONOTONIC, &began);
 	now = began;
@@ -439,10 +448,10 @@ static int follow_moves(struct search *s, struct error *e)
 		/* A round is over. */
 		if (!more)
 			s->gone = s->is_news = false;
-		more = launch_moves_next(s->moves, s->l, moved) > 0;
+		more = launch_moves_next(s->moves, s->l, &s->moved) > 0;
 		if (more) {
-			r = look_at_moved(s, moved, e);
-			fd_close(moved->fd);
+			r = look_at_moved(s, &s->moved, e);
+			fd_close(s->moved.fd);
 			if (r == 0)
 				r = read_folders(s, e);
 		}
@@ -451,7 +460,6 @@ static int follow_moves(struct search *s, struct error *e)
 	if (r == 0 && now.tv_sec - began.tv_sec > MOVES_SECONDS)
 		s->gone = true;
 	give_up(s);
-	free(moved);
 	return r;
 }
 

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -56,7 +57,7 @@ static void move(const struct tree *t, const char *from, const char *to)
 
 static int enter(const struct tree *t, const char *name)
 {
-	int fd = open_folder(t, name), r = launch_moves_enter(t->moves, fd);
+	int fd = open_folder(t, name), r = launch_moves_enter(t->moves, fd, name);
 
 	close(fd);
 	return r;
@@ -209,6 +210,57 @@ static void two_mounts_of_a_folder(void **state)
 	assert_none(t);
 }
 
+/* Rules about what is above a folder hold under one path and not under another: it is read under each, once. */
+static void a_folder_counts_under_each_path(void **state)
+{
+	struct tree *t = *state;
+
+	make(t, "a");
+	make(t, "a/sub");
+	make(t, "b");
+	assert_int_equal(enter(t, "a"), 0);
+	assert_int_equal(enter(t, "a/sub"), 0);
+	assert_int_equal(enter(t, "a/sub"), 1);
+	move(t, "a/sub", "b/sub");
+	assert_int_equal(enter(t, "b"), 0);
+	assert_int_equal(enter(t, "b/sub"), 0);
+	assert_int_equal(enter(t, "b/sub"), 1);
+	move(t, "b/sub", "a/sub");
+	assert_int_equal(enter(t, "a/sub"), 1);
+}
+
+/* Moves of others on the same file system: nothing is opened for them, so they cost next to nothing. */
+static void moves_of_others(void **state)
+{
+	struct tree *t = *state;
+	struct launch_moved moved;
+	char from[32], to[32];
+	struct rlimit none = { 3, 3 }, limit;
+
+	make(t, "mine");
+	make(t, "theirs");
+	assert_int_equal(enter(t, "mine"), 0);
+	for (int i = 0; i < 5000; i++) {
+		snprintf(from, sizeof(from), "theirs/%d", i);
+		snprintf(to, sizeof(to), "theirs/to-%d", i);
+		make(t, from);
+		move(t, from, to);
+	}
+	assert_int_equal(launch_moves_waiting(t->moves), 5000);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	none.rlim_max = limit.rlim_max;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	assert_int_equal(launch_moves_next(t->moves, &t->launch, &moved), 0);
+	assert_false(launch_moves_has_missed(t->moves));
+	assert_int_equal(launch_moves_waiting(t->moves), 0);
+	/* what is to be opened and cannot be is not taken for something that has gone */
+	make(t, "mine/x");
+	move(t, "mine/x", "mine/y");
+	assert_int_equal(launch_moves_next(t->moves, &t->launch, &moved), 0);
+	assert_true(launch_moves_has_missed(t->moves));
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+}
+
 /* What nobody moved is no news: neither a new folder nor one that goes. */
 static void nothing_else_is_told(void **state)
 {
@@ -271,7 +323,7 @@ static void a_file_system_without_handles(void **state)
 	int fd = open("/proc/self", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	assert_true(fd >= 0);
-	assert_int_equal(launch_moves_enter(t->moves, fd), 0);
+	assert_int_equal(launch_moves_enter(t->moves, fd, "/proc/self"), 0);
 	assert_true(launch_moves_is_blind(t->moves));
 	close(fd);
 }
@@ -311,6 +363,12 @@ static void a_folder_that_waits(void **state)
 	snprintf(path, sizeof(path), "%s/b/sub", t->top);
 	assert_int_equal(rmdir(path), 0);
 	assert_int_equal(launch_folder_open(&t->launch, plain), -ESTALE);
+	/* another one is at its path now */
+	make(t, "a");
+	make(t, "a/sub");
+	fd = launch_folder_open(&t->launch, plain);
+	assert_true(fd >= 0);
+	close(fd);
 	snprintf(view, sizeof(view), "%s/b/view", t->top);
 	assert_int_equal(umount2(view, MNT_DETACH), 0);
 	launch_folder_free(plain);
@@ -326,6 +384,7 @@ static void open_ones_come_first(void **state)
 
 	launch_folder_queue_init(&q);
 	assert_null(launch_folder_take(&q));
+	assert_int_equal(q.bytes, 0);
 	for (int i = 0; i < 3; i++) {
 		f[i] = launch_folder_new(&t->launch, NULL, -1, "/x", PATH_WRITABLE, false);
 		assert_non_null(f[i]);
@@ -342,6 +401,9 @@ static void open_ones_come_first(void **state)
 	launch_folder_put(&q, f[0]);
 	assert_ptr_equal(launch_folder_take(&q), f[2]);
 	assert_ptr_equal(launch_folder_take(&q), f[0]);
+	assert_int_equal(q.bytes, 0);
+	launch_folder_put(&q, f[0]);
+	assert_int_equal(q.bytes, f[0]->size);
 	for (int i = 0; i < 3; i++)
 		launch_folder_free(f[i]);
 }
@@ -354,6 +416,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(many_moves, setup, teardown),
 		cmocka_unit_test_setup_teardown(two_mounts_of_a_folder, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_new_folder_in_place_of_another, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_folder_counts_under_each_path, setup, teardown),
+		cmocka_unit_test_setup_teardown(moves_of_others, setup, teardown),
 		cmocka_unit_test_setup_teardown(nothing_else_is_told, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_lies_outside, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_file_system_without_handles, setup, teardown),
