@@ -121,6 +121,7 @@ OPTIONS = {'published ports': ['--publish', ':8000'], 'terminal': ['--tty'], 'pr
            'links to grants': ['--allow-write', './data'],
            'matches of patterns': ['--allow-read', '/srv/isod-faults*/x']}
 AGENT = os.path.join(pwd.getpwnam(USERS[0]).pw_dir, '.agent-faults')
+GPG_HOME = os.path.join(pwd.getpwnam(USERS[0]).pw_dir, '.gnupg-faults')
 INPUT = {'program null device': {'stdin': subprocess.DEVNULL}, 'ssh-agent': {'env': {'SSH_AUTH_SOCK': AGENT}}}
 # What it takes to put a late guard in force is made by a step before it: to refuse the one alone, the kernel must have the guard.
 ELSEWHERE = {'late guard in force', *(['rules', 'program limits'] if SANITIZED else [])}
@@ -165,21 +166,22 @@ def deep_folders(isod, project):
     return ['--allow-read', deep[-1]]
 
 
-def lent_agent(isod, project):
+def lent_agent(isod, project, path=AGENT, policy=None):
     """A socket that the kernel takes for the user's, and a policy that lends something of it."""
     listener, entry = socket.socket(socket.AF_UNIX), pwd.getpwnam(USERS[0])
     os.seteuid(entry.pw_uid)
     try:
-        if os.path.lexists(AGENT):
-            os.unlink(AGENT)
-        listener.bind(AGENT)
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        if os.path.lexists(path):
+            os.unlink(path)
+        listener.bind(path)
         listener.listen()
     finally:
         os.seteuid(0)
     agents.append(listener)
-    policy = os.path.join(project, 'policy.json')
-    write(policy, json.dumps({'sandbox': {'sshAgent': {'keys': ['me'], 'gitSignatures': True}}}))
-    return isod.trust(policy)
+    file = os.path.join(project, 'policy.json')
+    write(file, json.dumps({'sandbox': policy or {'sshAgent': {'keys': ['me'], 'gitSignatures': True}}}))
+    return isod.trust(file)
 
 
 agents, deep = [], []
@@ -304,6 +306,21 @@ def test_steps_of_an_added_command_that_fail(faulty, project):
     assert faulty.ctl('exec', session, 'touch', mark).rc == 0 and os.path.exists(mark)
     assert faulty.ctl('kill', session).rc == 0
     p.communicate(timeout=60)
+
+
+@pytest.mark.parametrize('call', ['bind', 'sendmsg'])
+def test_a_gpg_agent_that_cannot_be_lent(faulty, project, call):
+    """The step of the ssh-agent makes its socket, too, and hands it over."""
+    set_rules(faulty, [])
+    before = settled(faulty)
+    options = lent_agent(faulty, project, os.path.join(GPG_HOME, 'S.gpg-agent.extra'), {'gpgAgent': {'keys': ['A' * 40]}})
+    r = faulty.sh('echo up', options=options, cwd=project, env={'GNUPGHOME': GPG_HOME})
+    assert r.rc == 0 and r.text == 'up\n' and 'gpg' not in r.errors.split('network')[-1], r
+    set_rules(faulty, [f'pid1/{call}@pivot_root'])
+    r = faulty.sh('echo ran', options=options, cwd=project, env={'GNUPGHOME': GPG_HOME})
+    assert r.rc == 125 and r.text == '' and 'ssh-agent: ' in r.errors and 'remedy: ' in r.errors, r
+    assert call != 'bind' or '"gpgAgent": {"enabled": false}' in r.errors, r
+    assert settled(faulty, before) == before
 
 
 # what is there, the policy, what goes

@@ -3,7 +3,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <linux/fs.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/fd.h"
+#include "base/limits.h"
 #include "daemon/linux/launch/launch_caller.h"
 #include "daemon/linux/launch/launch_sys.h"
 #include "view/path_rules.h"
@@ -21,6 +21,9 @@
 #ifndef FS_CASEFOLD_FL
 #define FS_CASEFOLD_FL 0x40000000
 #endif
+
+/* Looks that agree, on a file system that may be without case. */
+#define TIMES 64
 
 bool launch_caseless_type(uint64_t magic)
 {
@@ -35,9 +38,10 @@ bool launch_caseless_type(uint64_t magic)
 }
 
 /* The name with its first letter the other way; false: it has none. */
-static bool turn_letter(const char *name, char ret[NAME_MAX + 1])
+static bool turn_letter(const char *name, char ret[LIMIT_NAME])
 {
-	snprintf(ret, NAME_MAX + 1, "%s", name);
+	if (snprintf(ret, LIMIT_NAME, "%s", name) >= LIMIT_NAME)
+		return false;
 	for (char *c = ret; *c; c++)
 		if ((*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z')) {
 			*c ^= 'a' ^ 'A';
@@ -46,12 +50,37 @@ static bool turn_letter(const char *name, char ret[NAME_MAX + 1])
 	return false;
 }
 
+static bool is_same(const struct stat *a, const struct stat *b)
+{
+	return a->st_ino == b->st_ino && a->st_dev == b->st_dev;
+}
+
+/* By one name and the same with a letter turned. Somebody who renames the file between the two looks makes it seem that
+ * there is no other: so the first one is looked at again, as often as must be in a row. */
+static int try_name(int fd, const char *name, int times)
+{
+	struct stat st, now;
+	char other[LIMIT_NAME];
+
+	if (!turn_letter(name, other))
+		return LAUNCH_CASELESS_UNKNOWN;
+	if (fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return LAUNCH_CASELESS_UNKNOWN;
+	for (int i = 0; i < times; i++) {
+		if (fstatat(fd, other, &now, AT_SYMLINK_NOFOLLOW) == 0 && is_same(&now, &st))
+			/* Two names of one file there may be with case as well. */
+			return st.st_nlink == 1 || S_ISDIR(st.st_mode) ? LAUNCH_CASELESS_YES : LAUNCH_CASELESS_UNKNOWN;
+		if (fstatat(fd, name, &now, AT_SYMLINK_NOFOLLOW) < 0 || !is_same(&now, &st))
+			return LAUNCH_CASELESS_UNKNOWN;
+	}
+	return LAUNCH_CASELESS_NO;
+}
+
 int launch_caseless_folder(int fd)
 {
 	_cleanup_closedir_ DIR *dir = NULL;
-	char other[NAME_MAX + 1];
-	struct stat st, of_other;
-	int flags = 0;
+	struct statfs fs;
+	int flags = 0, times, answer = LAUNCH_CASELESS_UNKNOWN;
 
 	errno = 0;
 	/* Kernels and file systems that do not know the flag, or the call, have no such folder. */
@@ -59,21 +88,14 @@ int launch_caseless_folder(int fd)
 		return LAUNCH_CASELESS_YES;
 	if (errno == EPERM)
 		return -EPERM;
+	/* Where names may be without case nothing but these looks tells. */
+	times = fstatfs(fd, &fs) == 0 && launch_caseless_type((uint64_t)fs.f_type) ? TIMES : 1;
 	dir = fdopendir(fcntl(fd, F_DUPFD_CLOEXEC, 0));
 	if (dir)
 		rewinddir(dir);
-	for (struct dirent *d; dir && (d = readdir(dir));) {
-		if (!turn_letter(d->d_name, other) || fstatat(fd, d->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-			continue;
-		if (fstatat(fd, other, &of_other, AT_SYMLINK_NOFOLLOW) < 0)
-			return errno == ENOENT ? LAUNCH_CASELESS_NO : LAUNCH_CASELESS_UNKNOWN;
-		/* Two names of one file there may be with case as well. */
-		if (st.st_ino != of_other.st_ino || st.st_dev != of_other.st_dev)
-			return LAUNCH_CASELESS_NO;
-		if (st.st_nlink == 1 || S_ISDIR(st.st_mode))
-			return LAUNCH_CASELESS_YES;
-	}
-	return LAUNCH_CASELESS_UNKNOWN;
+	for (struct dirent *d; dir && answer == LAUNCH_CASELESS_UNKNOWN && (d = readdir(dir));)
+		answer = try_name(fd, d->d_name, times);
+	return answer;
 }
 
 /* A folder that the caller can read; in another nothing can be made, and what is there has the names that it has. */

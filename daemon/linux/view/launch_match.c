@@ -151,7 +151,7 @@ static int look_at(struct walk *w, int folder, const char *folder_path, const ch
 static int walk_folder(struct walk *w, int folder, const char *path)
 {
 	const char *rest = rest_of(w->pattern, path);
-	char name[NAME_MAX + 1];
+	char name[LIMIT_NAME];
 	struct dirent *entry;
 	_cleanup_closedir_ DIR *dir = NULL;
 	int fd, r = 0;

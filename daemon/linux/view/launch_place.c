@@ -10,7 +10,6 @@
 #include "daemon/linux/launch/launch_caller.h"
 #include "daemon/linux/launch/launch_sys.h"
 
-#define NAME_LIMIT 255
 #define RESOLVE_STRICT (RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS)
 
 int launch_place_mount_id(int fd, uint64_t *ret)
@@ -133,13 +132,13 @@ static int walk(struct launch *l, const char *target, size_t len, bool is_dir, s
 	if (at < 0)
 		return at;
 	while (name < end) {
-		char component[NAME_LIMIT + 1];
+		char component[LIMIT_NAME];
 		size_t n = strcspn(++name, "/");
 		int next;
 
 		if (n == 0)
 			break;
-		if (n > NAME_LIMIT)
+		if (n >= sizeof(component))
 			return -ENAMETOOLONG;
 		memcpy(component, name, n);
 		component[n] = '\0';

@@ -88,11 +88,12 @@ static int as_caller(const struct launch_context *c, int (*make)(void))
 	return r;
 }
 
+/* O_NONBLOCK: the kernel opens each file for us, and must not wait until somebody inside gives up a lease on it. */
 static int make_opens(void)
 {
 	int fd = fanotify_init(FAN_CLASS_CONTENT | FAN_CLOEXEC | FAN_NONBLOCK | FAN_REPORT_TID | FAN_UNLIMITED_QUEUE |
 				       FAN_UNLIMITED_MARKS,
-			       O_RDONLY | O_LARGEFILE | O_CLOEXEC);
+			       O_RDONLY | O_LARGEFILE | O_NONBLOCK | O_CLOEXEC);
 
 	return fd < 0 ? -errno : fd;
 }
