@@ -122,6 +122,13 @@
 #define LIMIT_SESSION_CONNECTIONS 4096
 /* Those beyond are told so, as many at a time; further ones are closed unanswered. */
 #define LIMIT_SESSION_REFUSALS 256
+/* Its look-ups of names: under way at a time, some 2 KiB each; answers that are kept, 1 KiB each, and addresses of one;
+ * seconds that one is kept at most, and that there is none. */
+#define LIMIT_LOOKUPS 512
+#define LIMIT_ANSWERS 64
+#define LIMIT_ANSWER_ADDRESSES 32
+#define LIMIT_ANSWER_SECONDS 300
+#define LIMIT_NO_ANSWER_SECONDS 5
 /* Bytes that all of them together may hold in buffers of ours, and what each may hold even then: as many heads of 64
  * KiB as there may be connections would be 256 MiB. */
 #define LIMIT_SESSION_BUFFERS (32U << 20)

@@ -31,6 +31,17 @@ void address_mask(int family, const uint8_t address[16], unsigned bits, uint8_t 
 bool address_in_prefix(int family, const uint8_t address[16], int prefix_family, const uint8_t prefix[16],
 		       unsigned bits);
 
+/* A prefix by which a network reaches IPv4 addresses, beside the well-known one (NAT64, RFC 6052). */
+struct address_nat64 {
+	uint8_t prefix[16];
+	uint8_t bits;
+};
+
+/* address: of ipv4only.arpa, by the network's resolver (RFC 7050). False: it tells no prefix. */
+bool address_nat64_learn(const uint8_t address[16], struct address_nat64 *ret);
+/* The IPv4 address that this IPv6 address leads to, if it has the prefix. */
+bool address_nat64_unwrap(const struct address_nat64 *nat64, const uint8_t address[16], uint8_t ret[16]);
+
 /* Presentation form; ret has room for 64. */
 const char *address_format(int family, const uint8_t address[16], char ret[64]);
 

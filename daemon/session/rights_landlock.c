@@ -24,8 +24,8 @@ struct ruleset {
 	uint64_t scoped;
 };
 
-/* What getaddrinfo() reads: its configuration, its modules, what the system's resolver keeps for it. Then where
- * openSUSE has the certificates that /etc/ssl leads to. */
+/* What looking up names reads: its configuration, its modules, what the system's resolver keeps for it, and the random
+ * numbers of its questions. Then where openSUSE has the certificates that /etc/ssl leads to. */
 static const char *const readable[] = {
 	"/etc",
 	"/usr",
@@ -39,6 +39,7 @@ static const char *const readable[] = {
 	"/run/nscd",
 	"/var/run/nscd",
 	"/mnt/wsl/resolv.conf",
+	"/dev/urandom",
 	"/var/lib/ca-certificates",
 };
 

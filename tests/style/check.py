@@ -44,19 +44,20 @@ ONLY_IN = {
     'yajl/yajl_parse.h': {'json/read.c'},
     'yajl/yajl_gen.h': {'json/write.c'},
     'idn2.h': {'policy/hostname_idn.c'},
+    'ares.h': {'daemon/session/gateway/stub.c'},
     'libpsl.h': {'client/policy/registrable.c'},
     'openssl/ssl.h': {'daemon/session/gateway/proxy_tls_client.h'},
 }
 # Programs and the libraries they must not need.
 MUST_NOT_LINK = {
-    'isod': ('bpf', 'elf', 'yajl', 'idn2', 'crypto', 'ssl'),
-    'isod-late': ('yajl', 'uv', 'idn2', 'crypto', 'ssl', 'nftnl', 'mnl', 'seccomp'),
-    'isod-launch': ('bpf', 'elf', 'yajl', 'uv', 'idn2', 'crypto', 'ssl', 'nftnl', 'mnl', 'seccomp'),
+    'isod': ('bpf', 'elf', 'yajl', 'idn2', 'crypto', 'ssl', 'cares'),
+    'isod-late': ('yajl', 'uv', 'idn2', 'crypto', 'ssl', 'nftnl', 'mnl', 'seccomp', 'cares'),
+    'isod-launch': ('bpf', 'elf', 'yajl', 'uv', 'idn2', 'crypto', 'ssl', 'nftnl', 'mnl', 'seccomp', 'cares'),
     'isod-session': ('yajl', 'nftnl', 'idn2', 'crypto', 'ssl'),
     'isod-session-ssh': ('yajl', 'nftnl', 'idn2', 'ssl'),
     'isod-session-tls': ('yajl', 'nftnl', 'idn2'),
     'isod-gateway': ('nftnl', 'seccomp', 'cap'),
-    'isoctl': ('nftnl', 'seccomp', 'cap'),
+    'isoctl': ('nftnl', 'seccomp', 'cap', 'cares'),
 }
 
 

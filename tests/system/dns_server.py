@@ -14,10 +14,10 @@ def wire_name(name):
 
 
 class DnsServer:
-    """answers: {name: addresses or a function that gives them}; aliases: {name: the name that it is a CNAME of}. Every query is kept as (name, type)."""
+    """answers: {name: addresses or a function that gives them}; ttls: {name: seconds, else 0}; aliases: {name: the name that it is a CNAME of}. Every query is kept as (name, type)."""
 
     def __init__(self):
-        self.answers, self.aliases, self.queries = {}, {}, []
+        self.answers, self.ttls, self.aliases, self.queries = {}, {}, {}, []
         self.sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.sock.bind(('127.0.0.53', 53))
         self.thread = threading.Thread(target=self.serve, daemon=True)
@@ -49,7 +49,7 @@ class DnsServer:
         addresses = found(kind) if callable(found) else found or []
         family = {1: socket.AF_INET, 28: socket.AF_INET6}.get(kind)
         packed = [socket.inet_pton(family, a) for a in addresses if family and (':' in a) == (kind == 28)]
-        records = chain + b''.join(wire_name(name) + struct.pack('>HHIH', kind, 1, 0, len(a)) + a for a in packed)
+        records = chain + b''.join(wire_name(name) + struct.pack('>HHIH', kind, 1, self.ttls.get(name, 0), len(a)) + a for a in packed)
         code = 0 if found is not None else 3
         return query[:2] + struct.pack('>HHHHH', 0x8580 | code, 1, chain.count(b'\0\5\0\1\0\0\0\0') + len(packed), 0, 0) + question + records
 

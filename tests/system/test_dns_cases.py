@@ -200,3 +200,29 @@ def test_blank_entries_are_refused(named):
     finally:
         named.policy({})
     assert r.rc == 125 and 'allowedDomains' in r.errors and 'policy.json' in r.errors, r
+
+
+def asked(dns, name):
+    return dns.queries.count((name, 1))
+
+
+def test_answers_are_kept_as_long_as_they_say_and_judged_each_time(named, dns, listener):
+    dns.answers.update({'kept.example': ['10.0.0.5'], 'brief.example': ['10.0.0.5'], 'late.example': None})
+    dns.ttls['kept.example'] = 60
+    names = ('kept.example', 'brief.example', 'late.example')
+    before = len(dns.queries)
+    r = named.run('sh', '-c', f'for n in {" ".join(names * 2)}; do curl -s -o /dev/null -w "%{{http_code}} " http://$n:{PORT}/; done',
+                  options=['-q', *(o for n in names for o in ('--allow-domain', f'{n}:{PORT}'))])
+    assert r.text.split() == ['403', '403', '502'] * 2, r
+    del dns.queries[:before]
+    assert [asked(dns, n) for n in names] == [1, 2, 1]
+    reasons = [e['reason'] for e in named.audit(named.last_session()['id']) if e['event'] == 'connection' and e['name'] == 'kept.example']
+    assert reasons == ['private-address'] * 2
+
+
+@pytest.mark.parametrize('prefix, reason', [('2a00:64::c000:aa', 'private-address'), (None, 'unreachable')])
+def test_what_the_network_translates_to_a_private_address(named, dns, listener, prefix, reason):
+    """10.0.0.5 behind a prefix of the network's own; where no such prefix is known it is an address like others."""
+    dns.answers.update({'behind.example': ['2a00:64::a00:5'], 'ipv4only.arpa': [prefix] if prefix else []})
+    get(named, 'behind.example')
+    assert last_connection(named)['reason'] == reason

@@ -66,7 +66,8 @@ def test_names_are_asked_as_they_were_judged(resolver, own_isod):
                      'a.miss.example', 'buildbox', options=['--allow-domain', 'miss.example', '--allow-domain', '*.miss.example',
                                                            '--allow-domain', 'buildbox'])
     assert r.text.split() == ['502', '502', '502'], r
-    assert set(resolver.asked) == {'miss.example', 'a.miss.example', 'buildbox'}
+    # A and AAAA of each, once
+    assert sorted(resolver.asked) == sorted(('miss.example', 'a.miss.example', 'buildbox') * 2)
 
 
 def test_a_silent_server_holds_up_only_its_names(resolver, own_isod):

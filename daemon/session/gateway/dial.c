@@ -287,8 +287,8 @@ void dial_judge(const struct dial *d, struct egress_verdict *ret)
 {
 	*ret = (struct egress_verdict){ .allowed = true, .rule = EGRESS_NO_RULE };
 	for (uint32_t i = 0; ret->allowed && i < d->resolved.n; i++)
-		resolve_judge(d->resolver->rules, d->target, d->resolved.addresses[i].family,
-			      d->resolved.addresses[i].address, ret);
+		resolve_judge(d->resolver, d->target, d->resolved.addresses[i].family, d->resolved.addresses[i].address,
+			      ret);
 }
 
 void dial_take(struct dial *d, struct watch *w, watch_fn fn, uint8_t *ret_family, uint8_t ret_address[16])

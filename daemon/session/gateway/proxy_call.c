@@ -34,7 +34,7 @@ static uint32_t choose_authority(const struct connection *c, char ret[TARGET_AUT
 	for (uint32_t i = 0; i < pin->n_addresses; i++) {
 		uint8_t family = pin->addresses[i].family;
 
-		resolve_judge(rules, &c->target, family, pin->addresses[i].address, &v);
+		resolve_judge(&c->gateway->resolver, &c->target, family, pin->addresses[i].address, &v);
 		if (!v.allowed)
 			continue;
 		target_from_address(family, pin->addresses[i].address, c->target.port, &pinned);

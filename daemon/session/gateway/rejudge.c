@@ -25,7 +25,7 @@ static void judge(struct connection *c)
 	if (c->dial)
 		dial_judge(c->dial, &address);
 	else if (c->audit.family)
-		resolve_judge(c->gateway->rules, &c->target, c->audit.family, c->audit.address, &address);
+		resolve_judge(&c->gateway->resolver, &c->target, c->audit.family, c->audit.address, &address);
 	if (!address.allowed)
 		c->verdict = address;
 }

@@ -343,6 +343,44 @@ static void networks_by_class(void **state)
 	}
 }
 
+/* The table of RFC 6052, 2.4, each prefix learned from ipv4only.arpa as RFC 7050 has it. */
+static void nat64(void **state)
+{
+	static const struct {
+		const char *known, *address;
+		unsigned bits;
+	} cases[] = {
+		{ "2001:db8:c000:aa::", "2001:db8:c000:221::", 32 },
+		{ "2001:db8:1c0:0:aa::", "2001:db8:1c0:2:21::", 40 },
+		{ "2001:db8:122:c000:0:aa00::", "2001:db8:122:c000:2:2100::", 48 },
+		{ "2001:db8:122:3c0:0:aa::", "2001:db8:122:3c0:0:221::", 56 },
+		{ "2001:db8:122:344:c0:0:aa00:0", "2001:db8:122:344:c0:2:2100::", 64 },
+		{ "2001:db8:122:344::192.0.0.170", "2001:db8:122:344::192.0.2.33", 96 },
+		{ "64:ff9b::192.0.0.171", "64:ff9b::192.0.2.33", 96 },
+	};
+	static const char *const none[] = { "2001:db8::1", "2001:db8:122:344::192.0.0.172",
+					    "2001:db8:122:344:ffc0:0:aa00:0", "::" };
+	static const uint8_t inner[16] = { 192, 0, 2, 33 };
+	struct address_nat64 n;
+	uint8_t address[16], ret[16];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		parse(cases[i].known, address);
+		assert_true(address_nat64_learn(address, &n));
+		assert_int_equal(n.bits, cases[i].bits);
+		parse(cases[i].address, address);
+		assert_true(address_nat64_unwrap(&n, address, ret));
+		assert_memory_equal(ret, inner, sizeof(inner));
+		parse("2a00:1450::1", address);
+		assert_false(address_nat64_unwrap(&n, address, ret));
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(none); i++) {
+		parse(none[i], address);
+		assert_false(address_nat64_learn(address, &n));
+	}
+}
+
 static void formatting(void **state)
 {
 	uint8_t address[16];
@@ -358,8 +396,9 @@ static void formatting(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(strict_parsing), cmocka_unit_test(classes),           cmocka_unit_test(unwrapping),
-		cmocka_unit_test(prefixes),       cmocka_unit_test(networks_by_class), cmocka_unit_test(formatting),
+		cmocka_unit_test(nat64),      cmocka_unit_test(strict_parsing), cmocka_unit_test(classes),
+		cmocka_unit_test(unwrapping), cmocka_unit_test(prefixes),       cmocka_unit_test(networks_by_class),
+		cmocka_unit_test(formatting),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
