@@ -81,8 +81,13 @@ static const struct json_field show_fields[] = {
 const struct json_schema schema_show = SCHEMA(show_fields, "Show", struct show_parameters);
 
 static const struct json_field log_fields[] = {
-	SESSION(struct log_parameters),
+	{ "session", JSON_FIELD_STRING, offsetof(struct log_parameters, session), .max = SESSION_NAME_MAX },
 	{ "follow", JSON_FIELD_BOOL, offsetof(struct log_parameters, follow), .required = true },
+	{ "since", JSON_FIELD_INTEGER, offsetof(struct log_parameters, since), .max = INT64_MAX },
+	{ "until", JSON_FIELD_INTEGER, offsetof(struct log_parameters, until), .max = INT64_MAX },
+	{ "host", JSON_FIELD_STRING, offsetof(struct log_parameters, host), .max = HOST_RULE_MAX },
+	{ "program", JSON_FIELD_STRING, offsetof(struct log_parameters, program) },
+	{ "denied", JSON_FIELD_BOOL, offsetof(struct log_parameters, denied) },
 };
 const struct json_schema schema_log = SCHEMA(log_fields, "Log", struct log_parameters);
 

@@ -58,8 +58,12 @@ struct show_parameters {
 };
 
 struct log_parameters {
-	const char *session;
+	const char *session; /* or NULL */
 	bool follow;
+	int64_t since, until; /* ms since 1970; 0 where absent */
+	const char *host;     /* or NULL, as is the next */
+	const char *program;
+	bool denied;
 };
 
 struct log_verify_parameters {

@@ -71,11 +71,21 @@ void connection_drop(struct connection *c)
 }
 
 static void process(struct connection *c);
+static void on_timer(uv_timer_t *timer);
+
+void connection_read_on(struct connection *c)
+{
+	uv_timer_start(&c->timer, on_timer, 0, 0);
+}
 
 static void on_timer(uv_timer_t *timer)
 {
 	struct connection *c = timer->data;
 
+	if (c->reader) {
+		log_reader_pump(c->reader);
+		return;
+	}
 	if (!c->resume) {
 		/* A message was begun and never ended, or a last reply was never read. */
 		connection_drop(c);

@@ -97,6 +97,8 @@ void connection_reply_error(struct connection *c, const struct error *e);
 void connection_reply_service_error(struct connection *c, const char *name, const char *member, const char *value);
 /* The next reply brings fd, which is taken. */
 void connection_reply_descriptor(struct connection *c, int fd);
+/* log_reader_pump() is called once the others have had their turn. */
+void connection_read_on(struct connection *c);
 /* The client is slow: wait for the next call of log_reader_pump() before making more. */
 bool connection_is_full(const struct connection *c);
 

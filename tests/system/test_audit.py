@@ -2,6 +2,7 @@
 import json
 import os
 import signal
+import subprocess
 
 import pytest
 
@@ -117,3 +118,74 @@ def test_half_a_line_of_a_crash_is_no_forgery(daemon):
     assert verify(daemon)['intact']
     last = json.loads(read(path_of(daemon, session)).splitlines()[-1])
     assert last['event'] == 'log.resumed' and last['cutBytes'] == 11 and last['missingLines'] == 0 and last['intact']
+
+
+def test_questions_to_all_sessions(daemon):
+    daemon.sh('curl -s http://evil.example/; curl -s http://sub.evil.example/')
+    one = daemon.last_session()['id']
+    other = 'isodtest' + os.environ.get('ISOD_TEST_LANE', '') + '2'
+    assert daemon.sh('curl -s http://evil.example/ || true', user=other).rc == 0
+
+    def ask(*args, user=None):
+        kw = {'user': user} if user else {}
+        r = daemon.ctl('log', '--json', *args, **kw)
+        assert r.rc == 0, r
+        return [json.loads(line) for line in r.out.decode().splitlines()]
+
+    mine = ask('--host', 'sub.evil.example')
+    assert {e['session'] for e in mine} == {one} and all(e['name'] == 'sub.evil.example' for e in mine) and mine
+    below = {e['name'] for e in ask('--host', '*.example', '--denied', '--since', '1h')}
+    assert below == {'evil.example', 'sub.evil.example'}
+    assert len({e['uid'] for e in ask('--host', 'evil.example')}) == 1
+    assert len({e['uid'] for e in ask('--host', 'evil.example', user='root')}) == 2
+    assert {os.path.basename(e['program']) for e in ask('--program', 'curl')} == {'curl'}
+    assert not ask('--program', 'nosuch') and not ask('--host', 'nosuch.example') and not ask('--until', '1d')
+    times = [e['time'] for e in ask('--since', '2020-01-01')]
+    assert times and min(times) > '2020'
+    # Of one session alone, too.
+    assert [e['event'] for e in daemon_events(daemon, one, '--program', 'nosuch')] == []
+    for bad in (['--since', 'yesterday'], ['--follow', '--denied'], []):
+        assert daemon.ctl('log', *bad).rc == 2
+
+
+def daemon_events(d, session, *args):
+    r = d.ctl('log', '--json', session, *args)
+    assert r.rc == 0, r
+    return [json.loads(line) for line in r.out.decode().splitlines()]
+
+
+def test_full_disk(root_dir):
+    """Nothing starts that cannot be written down; what runs goes on, and what could not be written is counted."""
+    d = Isod(root_dir, 'full')
+    os.makedirs(folder(d), exist_ok=True)
+    # In the tests' own mount namespace.
+    subprocess.run(['mount', '-t', 'tmpfs', '-o', 'size=512k', 'tmpfs', folder(d)], check=True)
+    try:
+        d.start()
+        p = d.popen('run', '-q', '--', 'sh', '-c', 'echo up; read x; for i in $(seq 40); do curl -s http://evil$i.example/ >/dev/null; done; echo done; '
+                    'read x; curl -s http://last.example/ >/dev/null; exit 4', stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        assert p.stdout.readline() == b'up\n'
+        session = d.sessions()[0]['id']
+        ballast = os.path.join(folder(d), 'ballast')
+        with open(ballast, 'wb', buffering=0) as f, pytest.raises(OSError):
+            while True:
+                f.write(bytes(512))
+        r = d.run('true')
+        assert r.rc == 125 and 'audit log' in r.errors, r
+        p.stdin.write(b'\n')
+        p.stdin.flush()
+        assert p.stdout.readline() == b'done\n'
+        os.unlink(ballast)
+        p.stdin.write(b'\n')
+        p.stdin.close()
+        assert p.wait(60) == 4
+        events = daemon_events(d, session)
+        assert events[-1]['event'] == 'session.exit' and events[-2]['name'] == 'last.example', events[-3:]
+        told = [e for e in events if e['event'] == 'events.lost']
+        written = [e for e in events if e.get('name', '').startswith('evil')]
+        assert len(told) == 1 and told[0]['count'] + len(written) == 40, (told, len(written))
+        assert d.run('true').rc == 0
+        assert verify(d)['intact']
+    finally:
+        d.stop()
+        subprocess.run(['umount', folder(d)], check=True)

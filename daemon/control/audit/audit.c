@@ -162,7 +162,7 @@ int audit_append(struct audit *a, struct audit_file *f, struct buffer *line)
 		return r;
 	}
 	f->n_pending++;
-	return f->held && f->pending.len < AUDIT_FLUSH_BYTES ? 0 : audit_flush(a, f);
+	return audit_flush(a, f);
 }
 
 struct sync {
@@ -230,10 +230,10 @@ void audit_close(struct audit *a, struct audit_file *f)
 	}
 }
 
-void audit_close_refused(struct audit *a, struct audit_file *f)
+void audit_close_now(struct audit *a, struct audit_file *f, uint32_t flags)
 {
 	if (f->fd < 0)
 		return;
-	tell_end(a, f, AUDIT_RECORD_REFUSED);
+	tell_end(a, f, flags);
 	f->fd = fd_close(f->fd);
 }

@@ -17,9 +17,8 @@
 #include "daemon/control/audit/audit_live.h"
 
 #define AUDIT_SUFFIX ".jsonl"
-/* Lines that are gathered before they are written, and the most that may wait: one line more. */
-#define AUDIT_FLUSH_BYTES (64U << 10)
-#define AUDIT_PENDING_MAX (AUDIT_FLUSH_BYTES + AUDIT_LINE_MAX)
+/* A line, and one that tells of a gap before it. */
+#define AUDIT_PENDING_MAX (2 * AUDIT_LINE_MAX)
 
 struct audit {
 	uv_loop_t *loop;
@@ -45,8 +44,7 @@ struct audit_file {
 	uint8_t origin[AUDIT_HASH_SIZE];
 	uint8_t marks[AUDIT_MARKS_SIZE];
 	int place;             /* in audit.live */
-	bool held;             /* lines are gathered until audit_flush() */
-	struct buffer pending; /* gathered */
+	struct buffer pending; /* made, not yet in the file */
 	uint64_t n_pending;    /* lines in it */
 	uint64_t n_gaps, told; /* of these, lines that tell of lost ones, and how many those were */
 	uint32_t record_flags; /* of its CLOSE */
@@ -72,15 +70,15 @@ int audit_resume(struct audit *a, uint32_t uid, const char *id, struct audit_fil
 void audit_settle(struct audit *a);
 
 /* Appends the line, its number, the hash of the one before and its end. 0 or -errno; the file holds whole lines in any
- * case. With f->held it is written by audit_flush(). */
+ * case. */
 int audit_append(struct audit *a, struct audit_file *f, struct buffer *line);
 int audit_flush(struct audit *a, struct audit_file *f);
 /* The line that is appended next tells of the lost ones. */
 void audit_gap_begin(struct audit_file *f);
 /* Brings the file to the disk, in a thread of its own, and closes it. */
 void audit_close(struct audit *a, struct audit_file *f);
-/* Without the disk: anybody can be refused as often as he likes. */
-void audit_close_refused(struct audit *a, struct audit_file *f);
+/* Without the disk: anybody can be refused as often as he likes. flags: of its record. */
+void audit_close_now(struct audit *a, struct audit_file *f, uint32_t flags);
 void audit_file_name(const char *id, char ret[ISOD_ID_LEN + sizeof(AUDIT_SUFFIX)]);
 int audit_remove(int dir_fd, const char *id);
 /* A descriptor, or -errno. */

@@ -248,7 +248,7 @@ void audit_refused(struct session *s, const char *const *argv, const char *proje
 		write_error(w, e);
 		append(s, w, &line);
 	}
-	audit_close_refused(&s->control->audit, &s->audit);
+	audit_close_now(&s->control->audit, &s->audit, AUDIT_RECORD_REFUSED);
 }
 
 /* A session can make connections without end; its first ones and their number are kept. */
@@ -477,8 +477,6 @@ void audit_exit(struct session *s)
 	json_write_member_string(w, "cause", cause_name(s));
 	json_write_member_integer(w, "durationMs", s->ended - s->started);
 	end(s, w, &line);
-	/* Before anybody is told of the end. */
-	audit_flush(&s->control->audit, &s->audit);
 }
 
 int audit_exec_event(struct session *s, const char *event, int64_t number,

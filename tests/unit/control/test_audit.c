@@ -41,7 +41,7 @@ static void make(struct server *s, uint32_t uid, unsigned number, off_t size, st
 		return;
 	}
 	f.size = size;
-	audit_close_refused(&s->control.audit, &f);
+	audit_close_now(&s->control.audit, &f, AUDIT_RECORD_REFUSED);
 }
 
 /* As after a restart of isod-control. */
@@ -71,7 +71,7 @@ static void test_number_of_files(void **state)
 	/* Neither a live one nor those of others. */
 	assert_true(exists(s, "000000000000"));
 	assert_true(exists(s, "000000000fff"));
-	audit_close_refused(&s->control.audit, &live);
+	audit_close_now(&s->control.audit, &live, AUDIT_RECORD_REFUSED);
 	/* As after a restart: the same files are known again, in the order of their ends. */
 	reopen(s);
 	make(s, 1001, 0xffe, 1, NULL);

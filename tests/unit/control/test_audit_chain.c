@@ -212,7 +212,7 @@ static void test_whole_files(void **state)
 	assert_int_equal(audit_open(&l->audit, 1000, "00000000000a", &other), 0);
 	assert_int_equal(buffer_append_string(&line, "{\"n\":0}"), 0);
 	assert_int_equal(audit_append(&l->audit, &other, &line), 0);
-	audit_close_refused(&l->audit, &other);
+	audit_close_now(&l->audit, &other, AUDIT_RECORD_REFUSED);
 	assert_string_equal(verify(l), "");
 	replace(l, "00000000000a.jsonl", text, len);
 	assert_string_equal(verify(l), "edited");
