@@ -30,6 +30,8 @@ const struct command *const commands[] = {
 	&command_diff,
 	&command_apply,
 	&command_discard,
+	&command_replay,
+	&command_report,
 	&command_trust,
 	&command_status,
 	&command_describe,

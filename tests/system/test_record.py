@@ -6,7 +6,6 @@ import pwd
 import re
 import stat
 
-import pexpect
 import pytest
 
 from conftest import USERS, project_of, write
