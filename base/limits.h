@@ -158,6 +158,18 @@
 #define LIMIT_UNIX_PATH 108
 /* Connections to them at a time; further ones wait to be accepted. */
 #define LIMIT_UNIX_CONNECTIONS 128
+/* Clients that are attached to one session: each may hold 400 KiB of output that it has not read. */
+#define LIMIT_ATTACHED 32
+/* A watcher that has not read for so long, while there was output, is let go. */
+#define LIMIT_WATCHER_MS 10000U
+/* Bytes of the last output of a session without terminal that are kept for who comes later: a screen or two of the
+ * longest lines. */
+#define LIMIT_LAST_OUTPUT (64U << 10)
+/* The last screen or output of an ended session, in frames; how many of them are kept, of a user and altogether. A
+ * screen of 24 x 80 has 2 to 40 KiB. */
+#define LIMIT_LAST_SCREEN (256U << 10)
+#define LIMIT_LAST_PER_UID 32
+#define LIMIT_LAST 256
 /* Names that DNS has invented an address for, one session. */
 #define LIMIT_DNS_NAMES 16384
 

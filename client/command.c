@@ -18,6 +18,8 @@ const struct command *const commands[] = {
 	&command_log_verify,
 	&command_log,
 	&command_exec,
+	&command_attach,
+	&command_wait,
 	&command_kill,
 	&command_grant,
 	&command_revoke,

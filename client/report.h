@@ -5,6 +5,7 @@
 
 enum report_exit {
 	EXIT_USAGE = 2,
+	EXIT_BUSY = 123, /* attach: another client drives the session, or too many are attached */
 	EXIT_TIME_LIMIT = 124,
 	EXIT_ISOD = 125, /* isod or the sandbox failed */
 	EXIT_CANNOT_EXECUTE = 126,

@@ -62,6 +62,7 @@ static const struct json_field run_fields[] = {
 	{ "sshAgent", JSON_FIELD_BOOL, RUN(ssh_agent) },
 	{ "gpgAgent", JSON_FIELD_BOOL, RUN(gpg_agent) },
 	{ "record", JSON_FIELD_BOOL, RUN(record) },
+	{ "detach", JSON_FIELD_BOOL, RUN(detach) },
 };
 const struct json_schema schema_run = SCHEMA(run_fields, "Run", struct run_parameters);
 
@@ -79,6 +80,21 @@ static const struct json_field show_fields[] = {
 	SESSION(struct show_parameters),
 };
 const struct json_schema schema_show = SCHEMA(show_fields, "Show", struct show_parameters);
+
+#define ATTACH(member) offsetof(struct attach_parameters, member)
+static const struct json_field attach_fields[] = {
+	SESSION(struct attach_parameters),
+	{ "terminal", JSON_FIELD_OBJECT, ATTACH(terminal), .schema = &terminal,
+	  .present_offset = ATTACH(has_terminal) },
+	{ "watch", JSON_FIELD_BOOL, ATTACH(watch) },
+	{ "take", JSON_FIELD_BOOL, ATTACH(take) },
+};
+const struct json_schema schema_attach = SCHEMA(attach_fields, "Attach", struct attach_parameters);
+
+static const struct json_field wait_fields[] = {
+	SESSION(struct wait_parameters),
+};
+const struct json_schema schema_wait = SCHEMA(wait_fields, "Wait", struct wait_parameters);
 
 static const struct json_field log_fields[] = {
 	{ "session", JSON_FIELD_STRING, offsetof(struct log_parameters, session), .max = SESSION_NAME_MAX },
@@ -178,6 +194,8 @@ const struct schema_method schema_methods[] = {
 	{ "org.isod.Run", &schema_run },
 	{ "org.isod.List", &schema_list },
 	{ "org.isod.Show", &schema_show },
+	{ "org.isod.Attach", &schema_attach },
+	{ "org.isod.Wait", &schema_wait },
 	{ "org.isod.Log", &schema_log },
 	{ "org.isod.LogVerify", &schema_log_verify },
 	{ "org.isod.Exec", &schema_exec },

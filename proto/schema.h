@@ -47,6 +47,19 @@ struct run_parameters {
 	bool ssh_agent;   /* the last descriptor is a connection to the caller's ssh-agent */
 	bool gpg_agent;   /* the same of the gpg-agent, after that one */
 	bool record;      /* the last of all is the file of the recording */
+	bool detach;
+};
+
+struct attach_parameters {
+	const char *session;
+	struct schema_terminal terminal;
+	bool has_terminal;
+	bool watch;
+	bool take;
+};
+
+struct wait_parameters {
+	const char *session;
 };
 
 struct list_parameters {
@@ -133,6 +146,8 @@ struct get_interface_description_parameters {
 extern const struct json_schema schema_run;
 extern const struct json_schema schema_list;
 extern const struct json_schema schema_show;
+extern const struct json_schema schema_attach;
+extern const struct json_schema schema_wait;
 extern const struct json_schema schema_log;
 extern const struct json_schema schema_log_verify;
 extern const struct json_schema schema_exec;

@@ -16,11 +16,15 @@ static const struct {
 	[STREAM_RESIZE] = { true, 4, 4 },
 	[STREAM_SIGNAL] = { true, 4, 4 },
 	[STREAM_CONTINUE] = { true, 0, 0 },
+	[STREAM_DETACH] = { true, 0, 0 },
 	[STREAM_STDOUT] = { true, 0, LIMIT_FRAME },
 	[STREAM_STDERR] = { true, 0, LIMIT_FRAME },
 	[STREAM_STOPPED] = { true, 4, 4 },
 	[STREAM_EXIT] = { true, 8, 8 },
 	[STREAM_LATE] = { true, 8, 8 + LIMIT_PATH },
+	[STREAM_ROLE] = { true, 8, 8 },
+	[STREAM_DETACHED] = { true, 4, 4 },
+	[STREAM_SIZE] = { true, 4, 4 },
 };
 
 static bool fits(uint8_t type, size_t len)

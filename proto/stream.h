@@ -15,6 +15,7 @@ enum stream_type {
 	STREAM_RESIZE,    /* u16 rows, u16 columns */
 	STREAM_SIGNAL,    /* u32 signal */
 	STREAM_CONTINUE,  /* empty: resume a stopped program */
+	STREAM_DETACH,    /* empty: the client leaves, the session goes on; DETACHED answers */
 	/* session -> client */
 	STREAM_STDOUT = 16, /* bytes */
 	STREAM_STDERR,      /* bytes; never with a pty */
@@ -22,6 +23,26 @@ enum stream_type {
 	STREAM_EXIT,        /* u32 enum exit_kind (base/exit_kind.h), u32 value: last frame, after all output */
 	STREAM_LATE, /* u32 enum stream_late, u32 count, path: something for the list at the end of the run; before EXIT
 		      */
+	STREAM_ROLE, /* u32 enum stream_role, u32 enum stream_role_reason: what the client may do from now on */
+	STREAM_DETACHED, /* u32 enum stream_detached: last frame, the session goes on */
+	STREAM_SIZE, /* u16 rows, u16 columns of the session's terminal: to watchers, at first and when it changes */
+};
+
+enum stream_role {
+	STREAM_DRIVER = 1, /* input and size */
+	STREAM_WATCHER,    /* output only */
+};
+
+enum stream_role_reason {
+	STREAM_ROLE_ASKED = 0,
+	STREAM_ROLE_TAKEN, /* another client took the driver's place */
+};
+
+enum stream_detached {
+	STREAM_DETACHED_ASKED = 1, /* by DETACH */
+	STREAM_DETACHED_BUSY,      /* another client drives, and this one did not ask to take its place */
+	STREAM_DETACHED_FULL,      /* there are too many clients */
+	STREAM_DETACHED_SLOW,      /* it did not read */
 };
 
 enum stream_late {

@@ -10,6 +10,7 @@
 #include "client/policy/policy_git.h"
 #include "client/policy/policy_texts.h"
 #include "client/report.h"
+#include "client/run/detach_keys.h"
 #include "client/run/run.h"
 #include "client/run/run_directory.h"
 #include "client/run/run_gpg.h"
@@ -51,6 +52,10 @@ static const struct option options[] = {
 	{ "overlay", 0, NULL, "keep what it writes to the project apart: isoctl diff, apply, discard", OPTION_SET,
 	  AT(overlay), 1 },
 	{ "name", 'n', "NAME", "what the session is called", OPTION_STRING, AT(name) },
+	{ "detach", 'd', NULL, "leave it running and print its id; isoctl attach ID leads to it", OPTION_SET,
+	  AT(detach), 1 },
+	{ "detach-keys", 0, "KEYS", "what leaves a session with a terminal running (ctrl-p,ctrl-q)", OPTION_STRING,
+	  AT(detach_keys) },
 	{ "tty", 't', NULL, "give it a terminal of its own", OPTION_SET, AT(tty), RUN_TTY_ALWAYS },
 	{ "no-tty", 'T', NULL, "give it none", OPTION_SET, AT(tty), RUN_TTY_NEVER },
 	{ "quiet", 'q', NULL, "say nothing about the session on stderr", OPTION_SET, AT(quiet), 1 },
@@ -177,6 +182,8 @@ static void write_request(struct json_writer *w, const struct request *q, const 
 		json_write_member_bool(w, "gpgAgent", true);
 	if (q->record.fd >= 0)
 		json_write_member_bool(w, "record", true);
+	if (o->detach)
+		json_write_member_bool(w, "detach", true);
 }
 
 static bool wants_terminal(const struct run_options *o)
@@ -198,12 +205,16 @@ static int run(const struct client *client, const void *filled, char **operands,
 		.client = client, .environment = &q.environment, .quiet = o->quiet, .call = CALL_INIT, .made = MADE_INIT
 	};
 	bool terminal = wants_terminal(o);
+	struct detach_keys keys;
 	struct error e = ERROR_INIT;
-	int r = collect(&q, o, &e), code;
+	int r = detach_keys_option(o->detach_keys, &keys, &e), code;
 
+	run.keys = &keys;
+	if (r == 0)
+		r = collect(&q, o, &e);
 	if (r == 0) {
-		write_request(call_begin(&run.call, "org.isod.Run", terminal ? CALL_UPGRADE : CALL_MORE), &q, o,
-			      terminal, operands);
+		write_request(call_begin(&run.call, "org.isod.Run", terminal && !o->detach ? CALL_UPGRADE : CALL_MORE),
+			      &q, o, terminal, operands);
 		r = call_finish(&run.call, &e);
 	}
 	if (r == 0) {
@@ -215,7 +226,7 @@ static int run(const struct client *client, const void *filled, char **operands,
 			run.agents[run.n_agents++] = q.record.fd;
 		run_record_say(&q.record, terminal, o->quiet);
 		run.record = &q.record;
-		code = terminal ? run_terminal(&run) : run_pipes(&run);
+		code = o->detach ? run_detached(&run, terminal) : terminal ? run_terminal(&run) : run_pipes(&run);
 	} else {
 		report_error(&e);
 		code = report_run_code(&e);
@@ -242,6 +253,10 @@ const struct command command_run = {
 		"Where stdin and stdout are terminals, or with --tty, the command has a terminal of its own, and its "
 		"stderr\n"
 		"goes there too, wherever isoctl's stderr goes.\n\n"
+		"Ctrl-p ctrl-q (--detach-keys: keys with commas between, such as ctrl-a,d; \"\" for none) leave a "
+		"session "
+		"with a\n"
+		"terminal running.\n\n"
 		"Exit code: the command's own; 128+N where signal N ended it; 124 time limit; 125 isod or the sandbox\n"
 		"failed, nothing ran; 126 the command cannot be executed; 127 it is not there.\n",
 	.options = options,

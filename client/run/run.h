@@ -8,10 +8,15 @@
 #include "client/run/run_record.h"
 #include "client/run/run_environment.h"
 
+struct detach_keys;
+
 struct run {
 	const struct client *client;
 	const struct run_environment *environment; /* for the banner */
+	const struct detach_keys *keys;
 	bool quiet;
+	bool attaches; /* the call is Attach: the session was there before, and goes on */
+	bool watches;  /* to look on was asked for */
 	int agents[3]; /* come last of the descriptors: sockets to agents, the file of the recording */
 	size_t n_agents;
 	struct call call; /* Run; finished, not sent yet */
@@ -31,5 +36,7 @@ void run_finished(struct run *run);
 /* Both send the call and return the exit code of isoctl; failures are reported by them. */
 int run_pipes(struct run *run);
 int run_terminal(struct run *run);
+/* Starts the session and leaves it: says its id on stdout. */
+int run_detached(struct run *run, bool terminal);
 
 #endif

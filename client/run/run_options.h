@@ -23,6 +23,8 @@ struct run_options {
 	const char *name;
 	const char *record; /* FILE */
 	int record_input;
+	int detach;
+	const char *detach_keys;
 	int nesting;
 	int overlay;
 	int tty; /* enum run_tty */

@@ -27,7 +27,7 @@ int run_started(struct run *run, struct error *e)
 		run->project = strdup(json_get(session, "project")->string.data);
 	run_record_started(run->record, run->session);
 	/* A banner that cannot be written is no reason to end what runs already. */
-	if (!run->quiet && banner_format(run->call.reply.parameters, run->environment, &banner) == 0)
+	if (!run->quiet && !run->attaches && banner_format(run->call.reply.parameters, run->environment, &banner) == 0)
 		(void)fd_write_full(STDERR_FILENO, banner.data, banner.len);
 	return 0;
 }

@@ -3,42 +3,38 @@
  * untouched. Both directions are bounded: a side that does not read stops the other.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/exit_kind.h"
 #include "base/fd.h"
 #include "client/report.h"
+#include "client/run/detach_keys.h"
 #include "client/run/run.h"
 #include "client/signals.h"
 #include "client/run/terminal.h"
 #include "client/run/terminal_guard.h"
 #include "client/run/terminal_modes.h"
+#include "client/run/terminal_output.h"
 #include "proto/stream.h"
 
-/* Above the first, nothing more is read for that side; the second also has room for what
- * is written already and for one more frame. */
-#define HIGH_WATER (256U << 10)
+/* Above this, nothing more is read for that side. */
+#define HIGH_WATER TERMINAL_OUTPUT_HIGH
 #define BUFFER_MAX (2U << 20)
 #define INPUT_CHUNK 16384
-/* A blocking terminal takes this much when poll() says that it takes anything. */
-#define SMALL_CHUNK 512
+/* A key that may begin the detach keys waits so long for the next. */
+#define KEYS_MS 500
 
 enum { AT_CONNECTION, AT_SIGNALS, AT_INPUT, AT_OUTPUT, N_POLL };
 
 struct screen {
 	struct run *run;
 	int signals;
-	int output; /* our own opening of stdout where that worked, else stdout */
-	bool output_blocks;
-	bool output_gone;
 	bool input_ended;
 	bool is_tty; /* stdin is a terminal, and raw */
 	bool lost;   /* the connection ended; frames may still wait in its buffer */
@@ -46,8 +42,10 @@ struct screen {
 	int asked_to_end;
 	int code;
 	struct buffer to_session;
-	struct buffer to_output;
-	size_t written; /* bytes of it that are out: moving the rest for each write would cost more than the write */
+	struct terminal_output output;
+	struct detach_keys keys;
+	bool watches;  /* what is typed goes nowhere, and ctrl-C leaves */
+	bool detached; /* the session goes on without us */
 	struct terminal_modes modes;
 	struct error error;
 };
@@ -85,48 +83,6 @@ static void take_terminal(struct screen *s)
 		(void)terminal_raw(STDIN_FILENO);
 }
 
-static size_t waiting(const struct screen *s)
-{
-	return s->to_output.len - s->written;
-}
-
-static void forget_output(struct screen *s)
-{
-	buffer_consume(&s->to_output, s->to_output.len);
-	s->written = 0;
-}
-
-/* Writes what waits for the output; false where it would block or is gone. */
-static bool write_output(struct screen *s)
-{
-	while (waiting(s) > 0) {
-		size_t n = waiting(s);
-		ssize_t written;
-
-		if (s->output_blocks && n > SMALL_CHUNK)
-			n = SMALL_CHUNK;
-		written = write(s->output, s->to_output.data + s->written, n);
-		if (written < 0 && errno == EINTR)
-			continue;
-		if (written < 0 && errno == EAGAIN)
-			break;
-		if (written < 0) {
-			s->output_gone = true;
-			break;
-		}
-		s->written += (size_t)written;
-		if (s->output_blocks)
-			break;
-	}
-	if (s->output_gone || waiting(s) == 0)
-		forget_output(s);
-	if (s->written >= HIGH_WATER) {
-		buffer_consume(&s->to_output, s->written);
-		s->written = 0;
-	}
-	return !s->output_gone && waiting(s) == 0;
-}
-
 static bool is_to_end(int signal)
 {
 	return signal == SIGTERM || signal == SIGHUP || signal == SIGINT || signal == SIGQUIT;
@@ -136,10 +92,11 @@ static bool is_to_end(int signal)
  * 0 without one. */
 static int drain_output(struct screen *s)
 {
-	while (waiting(s) > 0 && !s->output_gone) {
-		struct pollfd p[] = { { .fd = s->output, .events = POLLOUT }, { .fd = s->signals, .events = POLLIN } };
+	while (terminal_output_waiting(&s->output) > 0 && !s->output.gone) {
+		struct pollfd p[] = { { .fd = s->output.fd, .events = POLLOUT },
+				      { .fd = s->signals, .events = POLLIN } };
 
-		if (write_output(s))
+		if (terminal_output_write(&s->output))
 			continue;
 		if (poll(p, 2, -1) < 0 && errno != EINTR)
 			return 0;
@@ -157,16 +114,22 @@ static int drain_output(struct screen *s)
 	return 0;
 }
 
-/* The second wish to end is one to be rid of isoctl, and with it of the session. */
+/* The second wish to end is one to be rid of isoctl, and with it of the session. One that only came to it leaves with
+ * the first. */
 static void on_signal(struct screen *s, int signal)
 {
+	if (is_to_end(signal) && s->run->attaches)
+		s->asked_to_end++;
 	if ((signal == SIGTERM || signal == SIGHUP) && s->asked_to_end++ > 0) {
-		(void)terminal_modes_reset(&s->modes, &s->to_output);
-		(void)write_output(s);
+		(void)terminal_modes_reset(&s->modes, &s->output.queue);
+		(void)terminal_output_write(&s->output);
 		terminal_restore();
 		signals_die(signal);
 	}
-	pass_on(s, signal);
+	if (s->run->attaches && signal == SIGINT)
+		queue(s, stream_append(&s->to_session, STREAM_DETACH, NULL, 0));
+	else if (!s->watches)
+		pass_on(s, signal);
 }
 
 static void stop(struct screen *s)
@@ -225,15 +188,44 @@ static void on_late(struct screen *s, const struct stream_frame *frame)
 			 strnlen((const char *)frame->payload + 8, frame->len - 8));
 }
 
+static void on_role(struct screen *s, const struct stream_frame *frame)
+{
+	static const char taken[] = "\r\nisoctl: another client drives the session now; this one watches\r\n";
+
+	s->watches = stream_u32(frame->payload) == STREAM_WATCHER;
+	if (stream_u32(frame->payload + 4) == STREAM_ROLE_TAKEN)
+		queue(s, terminal_output_add(&s->output, taken, sizeof(taken) - 1));
+}
+
+static void on_detached(struct screen *s, uint32_t reason)
+{
+	s->ended = true;
+	switch (reason) {
+	case STREAM_DETACHED_ASKED:
+		s->detached = true;
+		return;
+	case STREAM_DETACHED_BUSY:
+		error_set(&s->error, ERROR_REFUSED, EBUSY, "attach", "--watch looks on, --take takes its place.",
+			  "Another client drives the session.");
+		s->code = EXIT_BUSY;
+		return;
+	default:
+		error_set(&s->error, ERROR_LIMIT, EAGAIN, "attach", "Try again later.",
+			  "Too many clients are attached to the session.");
+		s->code = EXIT_BUSY;
+	}
+}
+
 static void on_frame(struct screen *s, const struct stream_frame *frame)
 {
 	switch (frame->type) {
+	case STREAM_STDERR: /* of a session without a terminal; its stdout may be elsewhere */
+		(void)fd_write_full(STDERR_FILENO, frame->payload, frame->len);
+		return;
 	case STREAM_STDOUT:
-	case STREAM_STDERR:
 		terminal_modes_feed(&s->modes, frame->payload, frame->len);
 		terminal_guard_modes(&s->modes);
-		if (!s->output_gone)
-			queue(s, buffer_append(&s->to_output, frame->payload, frame->len));
+		queue(s, terminal_output_add(&s->output, frame->payload, frame->len));
 		return;
 	case STREAM_STOPPED:
 		on_stopped(s);
@@ -243,6 +235,12 @@ static void on_frame(struct screen *s, const struct stream_frame *frame)
 		return;
 	case STREAM_LATE:
 		on_late(s, frame);
+		return;
+	case STREAM_ROLE:
+		on_role(s, frame);
+		return;
+	case STREAM_DETACHED:
+		on_detached(s, stream_u32(frame->payload));
 		return;
 	default:
 		return; /* a later version's */
@@ -254,7 +252,7 @@ static void take_frames(struct screen *s)
 	struct buffer *in = &s->run->call.connection.in;
 	size_t used = 0;
 
-	while (!s->ended && waiting(s) < HIGH_WATER) {
+	while (!s->ended && terminal_output_waiting(&s->output) < HIGH_WATER) {
 		struct stream_frame frame;
 		long n = stream_parse((const uint8_t *)in->data + used, in->len - used, &frame);
 
@@ -283,7 +281,7 @@ static void read_connection(struct screen *s)
 /* After take_frames(): what is left in the buffer is no whole frame. */
 static void check_lost(struct screen *s)
 {
-	if (!s->lost || s->ended || waiting(s) >= HIGH_WATER)
+	if (!s->lost || s->ended || terminal_output_waiting(&s->output) >= HIGH_WATER)
 		return;
 	connection_lost(&s->error);
 	fail(s);
@@ -301,6 +299,36 @@ static void write_connection(struct screen *s)
 		buffer_consume(&s->to_session, s->to_session.len);
 }
 
+static void send_typed(struct screen *s, const struct buffer *bytes)
+{
+	if (bytes->len > 0 && !s->watches)
+		queue(s, stream_append(&s->to_session, STREAM_STDIN, bytes->data, bytes->len));
+}
+
+static void typed(struct screen *s, const char *data, size_t n)
+{
+	_cleanup_buffer_ struct buffer bytes = BUFFER_INIT(INPUT_CHUNK + DETACH_KEYS_MAX);
+	bool leaves = false;
+
+	if (s->is_tty)
+		queue(s, detach_keys_feed(&s->keys, data, n, &bytes, &leaves));
+	else
+		queue(s, buffer_append(&bytes, data, n));
+	leaves |= s->watches && memchr(bytes.data ? bytes.data : "", 'C' - '@', bytes.len);
+	send_typed(s, &bytes);
+	if (leaves)
+		queue(s, stream_append(&s->to_session, STREAM_DETACH, NULL, 0));
+}
+
+/* No further key came. */
+static void flush_keys(struct screen *s)
+{
+	_cleanup_buffer_ struct buffer bytes = BUFFER_INIT(DETACH_KEYS_MAX);
+
+	queue(s, detach_keys_flush(&s->keys, &bytes));
+	send_typed(s, &bytes);
+}
+
 static void read_input(struct screen *s)
 {
 	char data[INPUT_CHUNK];
@@ -309,7 +337,10 @@ static void read_input(struct screen *s)
 	if (n < 0 && (errno == EINTR || errno == EAGAIN))
 		return;
 	s->input_ended = n <= 0;
-	queue(s, stream_append(&s->to_session, STREAM_STDIN, data, n > 0 ? (size_t)n : 0));
+	if (!s->input_ended)
+		typed(s, data, (size_t)n);
+	else if (!s->run->attaches) /* who comes to a session may go without ending its input */
+		queue(s, stream_append(&s->to_session, STREAM_STDIN, NULL, 0));
 }
 
 static void read_signals(struct screen *s)
@@ -337,17 +368,21 @@ static void read_signals(struct screen *s)
 static void wait_for_events(struct screen *s, struct pollfd at[N_POLL])
 {
 	const struct connection *c = &s->run->call.connection;
+	int r;
 	bool reads = c->in.len < HIGH_WATER && !s->lost, writes = s->to_session.len > 0 && !s->lost;
 
 	at[AT_CONNECTION] = (struct pollfd){ .fd = reads || writes ? c->fd : -1 };
 	at[AT_CONNECTION].events = (short)((reads ? POLLIN : 0) | (writes ? POLLOUT : 0));
 	at[AT_SIGNALS] = (struct pollfd){ .fd = s->signals, .events = POLLIN };
 	at[AT_INPUT] = (struct pollfd){ .fd = -1, .events = POLLIN };
-	at[AT_OUTPUT] = (struct pollfd){ .fd = waiting(s) > 0 ? s->output : -1, .events = POLLOUT };
+	at[AT_OUTPUT] =
+		(struct pollfd){ .fd = terminal_output_waiting(&s->output) > 0 ? s->output.fd : -1, .events = POLLOUT };
 	if (!s->input_ended && s->to_session.len < HIGH_WATER)
 		at[AT_INPUT].fd = STDIN_FILENO;
-	while (poll(at, N_POLL, -1) < 0 && errno == EINTR)
+	while ((r = poll(at, N_POLL, s->keys.matched > 0 ? KEYS_MS : -1)) < 0 && errno == EINTR)
 		;
+	if (r == 0)
+		flush_keys(s);
 }
 
 /* All that can be done without an event. A write may make room for a frame that is here already and that no event will
@@ -359,8 +394,8 @@ static void settle(struct screen *s, bool output_ready)
 
 	do {
 		before = in->len;
-		if (waiting(s) > 0 && (output_ready || !s->output_blocks))
-			(void)write_output(s);
+		if (terminal_output_waiting(&s->output) > 0 && (output_ready || !s->output.blocks))
+			(void)terminal_output_write(&s->output);
 		output_ready = false;
 		take_frames(s);
 	} while (!s->ended && in->len < before);
@@ -386,24 +421,15 @@ static void loop(struct screen *s)
 	}
 }
 
-static void open_output(struct screen *s)
-{
-	struct stat st;
-	bool is_file = fstat(STDOUT_FILENO, &st) == 0 && S_ISREG(st.st_mode);
-	int opened = is_file ? -EINVAL : terminal_open_output(STDOUT_FILENO);
-
-	/* A file must be written through the caller's descriptor, which knows the position. */
-	s->output = opened >= 0 ? opened : STDOUT_FILENO;
-	s->output_blocks = opened < 0 && !is_file;
-}
-
 static void leave(struct screen *s)
 {
-	(void)terminal_modes_reset(&s->modes, &s->to_output);
+	(void)terminal_modes_reset(&s->modes, &s->output.queue);
 	(void)drain_output(s);
 	terminal_restore();
 	if (s->error.code != ERROR_NONE)
 		report_error(&s->error);
+	if (s->detached && !s->run->quiet)
+		fprintf(stderr, "\r\nisoctl: detached; isoctl attach %s leads back\n", s->run->session);
 	run_finished(s->run);
 }
 
@@ -433,22 +459,23 @@ int run_terminal(struct run *run)
 	struct screen s = { .run = run,
 			    .is_tty = isatty(STDIN_FILENO),
 			    .to_session = BUFFER_INIT(BUFFER_MAX),
-			    .to_output = BUFFER_INIT(BUFFER_MAX),
+			    .output = TERMINAL_OUTPUT_INIT,
+			    .keys = *run->keys,
+			    .watches = run->watches,
 			    .modes = TERMINAL_MODES_INIT };
 
 	if (start(&s, more) < 0) {
 		report_error(&s.error);
 		return report_run_code(&s.error);
 	}
-	open_output(&s);
+	terminal_output_open(&s.output);
 	take_terminal(&s);
-	queue_size(&s); /* it may have changed since the request was written */
+	if (!s.watches)
+		queue_size(&s); /* it may have changed since the request was written */
 	loop(&s);
 	leave(&s);
-	if (s.output != STDOUT_FILENO)
-		fd_close(s.output);
+	terminal_output_close(&s.output);
 	fd_close(s.signals);
 	buffer_done(&s.to_session);
-	buffer_done(&s.to_output);
 	return s.code;
 }

@@ -15,6 +15,7 @@
 #include "daemon/control/keep.h"
 #include "daemon/control/audit/log_reader.h"
 #include "daemon/control/method/log_verify.h"
+#include "daemon/control/method/method_wait.h"
 #include "daemon/control/session.h"
 #include "proto/varlink.h"
 
@@ -64,6 +65,7 @@ void connection_drop(struct connection *c)
 		exec_on_hang_up(c->exec);
 	log_reader_detach(c->reader);
 	log_verify_detach(c->verify);
+	wait_leave(c);
 	close_fds(c->fds, &c->n_fds);
 	close_poll(c);
 	uv_close((uv_handle_t *)&c->timer, on_closed);
@@ -120,6 +122,16 @@ static void watch(struct connection *c)
 		uv_poll_stop(&c->poll);
 }
 
+static void lend_to_other(struct connection *c)
+{
+	struct session *s = registry_find_id(&c->control->registry, c->lend_to.id);
+
+	/* Either way it is nothing of ours any more: a descriptor that was handed over stays open there. */
+	if (s)
+		(void)session_link_attach_as(&s->link, c->fd, c->lend_to.flags, c->lend_to.rows, c->lend_to.columns);
+	connection_drop(c);
+}
+
 static void lend_now(struct connection *c)
 {
 	struct session *s = c->session;
@@ -143,7 +155,9 @@ static void after_write(struct connection *c)
 		log_reader_pump(c->reader);
 	if (c->state == CONNECTION_DEAD || c->state == CONNECTION_LENT)
 		return;
-	if (!pending && c->lend)
+	if (!pending && c->lend && c->lend_to.id[0])
+		lend_to_other(c);
+	else if (!pending && c->lend)
 		lend_now(c);
 	else if (!pending && c->state == CONNECTION_CLOSING)
 		connection_drop(c);
@@ -192,6 +206,17 @@ void connection_lend(struct connection *c)
 {
 	c->lend = true;
 	connection_flush(c);
+}
+
+void connection_lend_to(struct connection *c, const struct session *s, unsigned flags, uint16_t rows, uint16_t columns)
+{
+	if (c->state == CONNECTION_DEAD)
+		return;
+	memcpy(c->lend_to.id, s->id, sizeof(c->lend_to.id));
+	c->lend_to.flags = flags;
+	c->lend_to.rows = rows;
+	c->lend_to.columns = columns;
+	connection_lend(c);
 }
 
 /* One whole message at the front of the input. */

@@ -62,6 +62,13 @@ struct connection {
 	int reply_fd;      /* travels with the byte at reply_fd_at of out; -1 */
 	size_t reply_fd_at;
 	bool lend; /* once all is written, isod-session gets the descriptor */
+	struct {
+		char id[ISOD_ID_LEN + 1]; /* of a session that it did not start; "" = its own */
+		unsigned flags;           /* enum session_attach_flags */
+		uint16_t rows, columns;
+	} lend_to;
+	bool waits; /* in session.waiters */
+	LIST_ENTRY(connection) waiter;
 
 	struct session *session;    /* that it started and waits for */
 	struct exec *exec;          /* its Exec call */
@@ -85,6 +92,8 @@ void connection_set_busy(struct connection *c);
 void connection_call_done(struct connection *c);
 /* After what is queued, the descriptor goes to the session's helper. */
 void connection_lend(struct connection *c);
+/* The same to a session that it did not start, and that does not depend on it; then it is forgotten here. */
+void connection_lend_to(struct connection *c, const struct session *s, unsigned flags, uint16_t rows, uint16_t columns);
 
 /* Replies. The writer is inside of "parameters"; NULL without memory, which connection_reply_end() takes. A client that
  * does not read what it asked for is dropped. */

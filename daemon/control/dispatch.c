@@ -26,6 +26,8 @@ static const struct method {
 	{ "org.isod.Run", &schema_run, METHOD_MORE | METHOD_UPGRADE | METHOD_DESCRIPTORS, method_run },
 	{ "org.isod.List", &schema_list, 0, method_list },
 	{ "org.isod.Show", &schema_show, 0, method_show },
+	{ "org.isod.Attach", &schema_attach, METHOD_UPGRADE, method_attach },
+	{ "org.isod.Wait", &schema_wait, METHOD_LATER, method_wait },
 	{ "org.isod.Log", &schema_log, METHOD_MORE, method_log },
 	{ "org.isod.LogVerify", &schema_log_verify, METHOD_LATER, method_log_verify },
 	{ "org.isod.Exec", &schema_exec, METHOD_MORE | METHOD_DESCRIPTORS, method_exec },

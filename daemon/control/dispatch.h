@@ -27,6 +27,8 @@ int method_get_info(struct connection *c, const struct call *call, const void *p
 int method_get_interface_description(struct connection *c, const struct call *call, const void *parameters,
 				     struct error *e);
 int method_run(struct connection *c, const struct call *call, const void *parameters, struct error *e);
+int method_attach(struct connection *c, const struct call *call, const void *parameters, struct error *e);
+int method_wait(struct connection *c, const struct call *call, const void *parameters, struct error *e);
 int method_list(struct connection *c, const struct call *call, const void *parameters, struct error *e);
 int method_show(struct connection *c, const struct call *call, const void *parameters, struct error *e);
 int method_log(struct connection *c, const struct call *call, const void *parameters, struct error *e);

@@ -15,7 +15,9 @@
 #include "daemon/control/control.h"
 #include "daemon/control/keep.h"
 #include "daemon/control/audit/log_reader.h"
+#include "daemon/control/method/method_wait.h"
 #include "daemon/control/method/run_reply.h"
+#include "daemon/control/session_last.h"
 #include "daemon/control/audit/timestamp.h"
 #include "daemon/control/usage.h"
 #include "daemon/wire/session_wire.h"
@@ -80,6 +82,8 @@ static struct session *new_session(struct control *control, uint32_t uid)
 	s->timer.data = s->grants.timer.data = s->reload_timer.data = s;
 	s->handles = 3;
 	LIST_INIT(&s->readers);
+	LIST_INIT(&s->waiters);
+	s->outputs[0] = s->outputs[1] = -1;
 	return s;
 }
 
@@ -118,6 +122,8 @@ struct session *session_new_from_history(struct control *control, const char *id
 	s->link = (struct session_link)SESSION_LINK_INIT;
 	memcpy(s->id, id, ISOD_ID_LEN);
 	LIST_INIT(&s->readers);
+	LIST_INIT(&s->waiters);
+	s->outputs[0] = s->outputs[1] = -1;
 	return s;
 }
 
@@ -145,6 +151,7 @@ static void free_now(struct session *s)
 	string_list_done(&s->argv);
 	string_list_done(&s->notes);
 	late_done(&s->late);
+	buffer_done(&s->last);
 	free(s->project);
 	free(s->cwd);
 	free(s);
@@ -159,11 +166,18 @@ static void on_timer_closed(uv_handle_t *handle)
 		free_now(s);
 }
 
+static void drop_outputs(struct session *s)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(s->outputs); i++)
+		s->outputs[i] = fd_close(s->outputs[i]);
+}
+
 /* Everything that only a live session has. */
 static void drop_live_parts(struct session *s)
 {
 	reload_abandoned(s);
 	exec_session_over(s);
+	drop_outputs(s);
 	session_link_close(&s->link);
 	if (!uv_is_closing((uv_handle_t *)&s->timer))
 		uv_close((uv_handle_t *)&s->timer, on_timer_closed);
@@ -188,6 +202,12 @@ void session_release(struct session *s)
 	if (!s->history)
 		drop_live_parts(s);
 	log_readers_detach(s);
+	if (!LIST_EMPTY(&s->waiters)) {
+		struct error e = ERROR_INIT;
+
+		error_set(&e, ERROR_SANDBOX_UNAVAILABLE, 0, "wait", "", "How the session ended is not known.");
+		wait_answer(s, &e);
+	}
 	s->condemned = true;
 	if (s->handles == 0)
 		free_now(s);
@@ -270,6 +290,9 @@ int session_on_started(struct session *s, int link_fd)
 		session_kill(s, CAUSE_FAULT);
 		return r;
 	}
+	if (s->outputs[0] >= 0 && session_link_outputs(&s->link, s->outputs) < 0)
+		session_kill(s, CAUSE_FAULT);
+	drop_outputs(s);
 	if (s->cause != CAUSE_NONE) {
 		/* It was given up while it started: isod may have let the kill pass it by. */
 		send_kill(s);
@@ -311,6 +334,7 @@ void session_on_failed(struct session *s, const struct error *e)
 	registry_remove(&s->control->registry, s);
 	if (s->client)
 		run_reply_failed(s, e);
+	wait_answer(s, e);
 	session_release(s);
 }
 
@@ -337,6 +361,28 @@ void session_on_exited(struct session *s, enum exit_kind kind, int32_t value)
 		run_reply_exited(s);
 	if (s->kept)
 		keep_send(s);
+	wait_answer(s, NULL);
+}
+
+unsigned session_count_clients(const struct session *s)
+{
+	if (s->state == SESSION_ENDED)
+		return 0;
+	return s->has_clients ? s->n_clients : s->client != NULL;
+}
+
+bool session_is_driven(const struct session *s)
+{
+	if (s->state == SESSION_ENDED)
+		return false;
+	return s->has_clients ? s->driven : s->client != NULL;
+}
+
+bool session_is_attachable(const struct session *s)
+{
+	if (s->state == SESSION_ENDED)
+		return s->has_last;
+	return s->state == SESSION_RUNNING && (s->terminal || s->detached);
 }
 
 void session_on_ended(struct session *s, enum exit_kind kind, int32_t value)
@@ -358,6 +404,7 @@ void session_on_ended(struct session *s, enum exit_kind kind, int32_t value)
 	if (s->client)
 		run_reply_gone(s);
 	registry_retire(&s->control->registry, s);
+	session_last_trim(s);
 	drop_live_parts(s);
 	session_log_changed(s);
 	registry_trim(&s->control->registry, s->uid);

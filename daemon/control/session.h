@@ -6,6 +6,7 @@
 #include <sys/queue.h>
 #include <uv.h>
 
+#include "base/buffer.h"
 #include "base/error.h"
 #include "base/exit_kind.h"
 #include "base/limits.h"
@@ -75,6 +76,11 @@ struct session {
 	char *cwd;                 /* of the program, as it is called inside */
 	struct connection *client; /* that started it; NULL once it is gone */
 	bool terminal;
+	bool detached;    /* it was started so */
+	int outputs[2];   /* with detached and no terminal: pipes to read, until isod-session has them; -1 */
+	bool has_clients; /* isod-session has told the next two */
+	unsigned n_clients;
+	bool driven;
 	uint16_t rows, columns;
 	struct string_list notes;
 	struct session_late late; /* the paths while it is live */
@@ -83,6 +89,9 @@ struct session {
 	unsigned handles;         /* of libuv, open */
 	bool condemned;           /* freed with its last handle */
 	LIST_HEAD(session_readers, log_reader) readers;
+	LIST_HEAD(session_waiters, connection) waiters; /* method_wait.h */
+	struct buffer last;                             /* session_last.h: frames */
+	bool has_last;                                  /* it has ended, and they are to be had */
 };
 
 /* A fresh one with a random id, STARTING. NULL without memory or randomness. */
@@ -119,6 +128,11 @@ void session_kill(struct session *s, enum session_cause cause);
 void session_abandon(struct session *s);
 /* The client's connection is gone. */
 void session_on_hang_up(struct session *s);
+/* Clients that are attached, the one that started it too while it waits. */
+unsigned session_count_clients(const struct session *s);
+bool session_is_driven(const struct session *s);
+/* Attach leads to something: the session itself, or what it showed last. */
+bool session_is_attachable(const struct session *s);
 /* What is new in the audit file: readers that follow it are told. */
 void session_log_changed(struct session *s);
 

@@ -58,12 +58,15 @@ void session_write(const struct session *s, struct json_writer *w)
 	json_write_member_bool(w, "learning", s->has_policy && s->policy.egress.unlisted == EGRESS_UNLISTED_LEARN);
 	grants_write_list(s, w);
 	write_ports(s, w);
+	json_write_member_integer(w, "clients", session_count_clients(s));
+	json_write_member_bool(w, "driven", session_is_driven(s));
+	json_write_member_bool(w, "attachable", session_is_attachable(s));
 	json_write_object_end(w);
 }
 
 size_t session_write_size(const struct session *s)
 {
-	size_t n = 512 + 40 * s->n_ports + 6 * (s->project ? strlen(s->project) : 0) + 6 * s->late.lacking_bytes +
+	size_t n = 600 + 40 * s->n_ports + 6 * (s->project ? strlen(s->project) : 0) + 6 * s->late.lacking_bytes +
 		   3 * s->late.lacking.count;
 
 	for (size_t i = 0; i < s->argv.count; i++)

@@ -13,6 +13,7 @@
 #include "daemon/control/audit/audit_gpg.h"
 #include "daemon/control/audit/audit_ssh.h"
 #include "daemon/control/session.h"
+#include "daemon/control/session_last.h"
 #include "daemon/control/usage.h"
 #include "daemon/wire/session_wire.h"
 
@@ -27,6 +28,7 @@ union message {
 	struct session_agent agent;
 	struct session_usage usage;
 	struct session_budget budget;
+	struct session_last last;
 };
 
 static void on_closed(uv_handle_t *handle)
@@ -90,6 +92,16 @@ static bool exit_fits(const struct session *s, const struct session_status *m)
 	       (m->kind == EXIT_KIND_TIME && (s->cause == CAUSE_TIME || s->adopted));
 }
 
+static int take_clients(struct session *s, const struct session_status *m)
+{
+	if (m->value < 0 || m->value > LIMIT_ATTACHED || m->kind > 1)
+		return -EBADMSG;
+	s->has_clients = true;
+	s->n_clients = (unsigned)m->value;
+	s->driven = m->kind;
+	return 0;
+}
+
 /* 0, or -EBADMSG. May end the session's link, not the session. */
 static int handle(struct session *s, const union message *m, size_t n)
 {
@@ -125,6 +137,9 @@ static int handle(struct session *s, const union message *m, size_t n)
 		if (m->budget.generation == s->reload.generation)
 			audit_budget(s, &m->budget);
 		return 0;
+	case SESSION_LAST:
+		return session_last_add(s, &m->last, n);
+	case SESSION_CLIENTS:
 	case SESSION_LOST:
 	case SESSION_EXITED:
 	case SESSION_STOPPED:
@@ -145,6 +160,8 @@ static int handle(struct session *s, const union message *m, size_t n)
 		return grants_on_once(s, m->status.kind, (uint32_t)m->status.value);
 	if (m->type == SESSION_RECORD)
 		return audit_record(s, m->status.kind, m->status.value);
+	if (m->type == SESSION_CLIENTS)
+		return take_clients(s, &m->status);
 	if (m->type == SESSION_LOST) {
 		audit_lost(s, (uint32_t)m->status.value);
 	} else if (m->type == SESSION_EXITED) {
@@ -232,26 +249,47 @@ int session_link_open(struct session_link *l, struct session *s, int fd)
 	return uv_poll_start(poll, UV_READABLE | UV_DISCONNECT, on_poll);
 }
 
-int session_link_attach(struct session_link *l, int client_fd, uint16_t rows, uint16_t columns)
+static int send_descriptor(struct session_link *l, const struct session_status *m, int fd)
 {
-	struct session_status m = { .type = SESSION_ATTACH, .value = (int32_t)((uint32_t)rows << 16 | columns) };
 	ssize_t n;
 
 	if (l->fd < 0)
 		return -ENOTCONN;
-	n = fd_pass_send(l->fd, &m, sizeof(m), &client_fd, 1);
+	n = fd_pass_send(l->fd, m, sizeof(*m), &fd, 1);
 	return n < 0 ? (int)n : 0;
+}
+
+int session_link_attach_as(struct session_link *l, int client_fd, unsigned flags, uint16_t rows, uint16_t columns)
+{
+	const struct session_status m = { .type = SESSION_ATTACH,
+					  .kind = flags,
+					  .value = (int32_t)((uint32_t)rows << 16 | columns) };
+
+	return send_descriptor(l, &m, client_fd);
+}
+
+int session_link_attach(struct session_link *l, int client_fd, uint16_t rows, uint16_t columns)
+{
+	return session_link_attach_as(l, client_fd, 0, rows, columns);
+}
+
+int session_link_outputs(struct session_link *l, const int fds[2])
+{
+	int r = 0;
+
+	for (uint32_t i = 0; r == 0 && i < 2; i++) {
+		const struct session_status m = { .type = SESSION_OUTPUT, .kind = i + 1 };
+
+		r = send_descriptor(l, &m, fds[i]);
+	}
+	return r;
 }
 
 int session_link_rules(struct session_link *l, int fd, uint32_t generation)
 {
-	struct session_status m = { .type = SESSION_RULES, .value = (int32_t)generation };
-	ssize_t n;
+	const struct session_status m = { .type = SESSION_RULES, .value = (int32_t)generation };
 
-	if (l->fd < 0)
-		return -ENOTCONN;
-	n = fd_pass_send(l->fd, &m, sizeof(m), &fd, 1);
-	return n < 0 ? (int)n : 0;
+	return send_descriptor(l, &m, fd);
 }
 
 /* No wait: a helper that does not read its few orders is about to be killed anyway. */

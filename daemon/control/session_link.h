@@ -31,6 +31,10 @@ void session_link_close(struct session_link *l);
 
 /* Hands the client connection over for raw frames. 0 or -errno; the caller keeps its descriptor. */
 int session_link_attach(struct session_link *l, int client_fd, uint16_t rows, uint16_t columns);
+/* The same for a client that did not start it; flags: enum session_attach_flags. */
+int session_link_attach_as(struct session_link *l, int client_fd, unsigned flags, uint16_t rows, uint16_t columns);
+/* The pipes of a detached session's stdout and stderr. */
+int session_link_outputs(struct session_link *l, const int fds[2]);
 /* Rules that hold from now on, sealed; the caller keeps its descriptor. */
 int session_link_rules(struct session_link *l, int fd, uint32_t generation);
 int session_link_signal(struct session_link *l, int signal);

@@ -26,7 +26,7 @@
 
 #define FLAGS_KNOWN                                                                                                    \
 	(CONTROL_START_PTY | CONTROL_START_NESTING | CONTROL_START_SSH | CONTROL_START_PROXY | CONTROL_START_GPG |     \
-	 CONTROL_START_PROXY_TLS | CONTROL_START_RECORD | CONTROL_START_RECORD_INPUT)
+	 CONTROL_START_PROXY_TLS | CONTROL_START_RECORD | CONTROL_START_RECORD_INPUT | CONTROL_START_DETACHED)
 
 enum { AT_PLAN, AT_EGRESS, AT_STDIO, N_STDIO = 3, N_AGENT = 2 };
 
@@ -196,7 +196,8 @@ static int make_contexts(struct start *st)
 			 (st->proxy_ca >= 0 ? SESSION_HAS_PROXY_CA : 0) |
 			 (st->message->flags & CONTROL_START_GPG ? SESSION_HAS_GPG : 0) |
 			 (st->message->flags & CONTROL_START_RECORD ? SESSION_HAS_RECORD : 0) |
-			 (st->message->flags & CONTROL_START_RECORD_INPUT ? SESSION_RECORD_INPUT : 0),
+			 (st->message->flags & CONTROL_START_RECORD_INPUT ? SESSION_RECORD_INPUT : 0) |
+			 (st->message->flags & CONTROL_START_DETACHED ? SESSION_DETACHED : 0),
 		.record_max = st->message->limits.record,
 	};
 

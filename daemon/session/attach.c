@@ -19,14 +19,10 @@
 struct attach {
 	uv_poll_t poll;
 	int fd;
-	struct pty *pty;
 	struct buffer input;
 	struct buffer output;
-	size_t offset; /* of .output: written already */
-	uint64_t total;
-	bool input_closed; /* STREAM_STDIN of length 0 was seen */
-	bool pty_ended;
-	bool exiting;          /* the EXIT frame is queued */
+	size_t offset;         /* of .output: written already */
+	bool exiting;          /* the last frame is queued */
 	unsigned told;         /* paths of late files */
 	uint32_t told_classes; /* of which one was told, as bits */
 	uint32_t untold;       /* others */
@@ -37,14 +33,19 @@ struct attach {
 
 static void on_poll(uv_poll_t *poll, int status, int events);
 
-static size_t waiting(const struct attach *a)
+size_t attach_waiting(const struct attach *a)
 {
 	return a->output.len - a->offset;
 }
 
+bool attach_is_ending(const struct attach *a)
+{
+	return a->exiting || a->gone;
+}
+
 static bool takes_input(const struct attach *a)
 {
-	return !a->exiting && (a->pty ? pty_input_room(a->pty) : a->input.len < INPUT_MAX);
+	return !a->exiting && a->input.len < INPUT_MAX;
 }
 
 static void watch(struct attach *a)
@@ -55,11 +56,9 @@ static void watch(struct attach *a)
 		return;
 	if (takes_input(a))
 		events |= UV_READABLE;
-	if (waiting(a) > 0)
+	if (attach_waiting(a) > 0)
 		events |= UV_WRITABLE;
 	uv_poll_start(&a->poll, events, on_poll);
-	if (a->pty)
-		pty_want_output(a->pty, !a->pty_ended && !a->exiting && waiting(a) < ATTACH_OUTPUT_MAX);
 }
 
 static void go(struct attach *a, bool complete)
@@ -68,16 +67,14 @@ static void go(struct attach *a, bool complete)
 		return;
 	a->gone = true;
 	uv_poll_stop(&a->poll);
-	if (a->pty)
-		pty_want_output(a->pty, false);
 	a->handlers->gone(a->data, complete);
 }
 
 /* False where the client is gone. */
 static bool flush(struct attach *a)
 {
-	while (waiting(a) > 0) {
-		ssize_t n = send(a->fd, a->output.data + a->offset, waiting(a), MSG_NOSIGNAL);
+	while (attach_waiting(a) > 0) {
+		ssize_t n = send(a->fd, a->output.data + a->offset, attach_waiting(a), MSG_NOSIGNAL);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -87,7 +84,7 @@ static bool flush(struct attach *a)
 			go(a, false);
 			return false;
 		}
-		a->offset += n;
+		a->offset += (size_t)n;
 	}
 	a->output.len = a->offset = 0;
 	if (a->exiting) {
@@ -98,112 +95,45 @@ static bool flush(struct attach *a)
 	return true;
 }
 
-/* One frame from as many reads as fill it: the kernel gives at most 4 KiB of a pty at a time. Returns the payload's
- * size, -EAGAIN, 0 at the end, -ENOMEM. */
-static ssize_t append_output(struct attach *a)
+/* After something was queued, or could not be. */
+static void queued(struct attach *a, int r)
 {
-	size_t start, len = 0;
-	ssize_t n = 0;
-	int r;
+	if (r < 0)
+		go(a, false);
+	else if (flush(a))
+		watch(a);
+}
 
+void attach_output(struct attach *a, uint8_t type, const void *data, size_t n)
+{
+	if (a->gone || a->exiting)
+		return;
 	if (a->offset > 0) {
 		buffer_consume(&a->output, a->offset);
 		a->offset = 0;
 	}
-	r = buffer_reserve(&a->output, STREAM_HEADER + LIMIT_FRAME);
-	if (r < 0)
-		return r;
-	start = a->output.len;
-	while (len < LIMIT_FRAME) {
-		n = pty_read(a->pty, a->output.data + start + STREAM_HEADER + len, LIMIT_FRAME - len);
-		if (n <= 0)
-			break;
-		len += n;
-	}
-	if (len == 0)
-		return n;
-	stream_header(STREAM_STDOUT, len, (uint8_t *)a->output.data + start);
-	a->output.len += STREAM_HEADER + len;
-	a->total += len;
-	return (ssize_t)len;
+	queued(a, stream_append(&a->output, type, data, n));
 }
 
-void attach_pty_readable(struct attach *a)
-{
-	size_t moved = 0;
-
-	while (!a->gone && !a->exiting && !a->pty_ended && moved < TURN_MAX && waiting(a) < ATTACH_OUTPUT_MAX) {
-		ssize_t n = append_output(a);
-
-		if (n == 0) {
-			a->pty_ended = true;
-			watch(a);
-			a->handlers->drained(a->data);
-			return;
-		}
-		if (n == -EAGAIN)
-			break;
-		if (n < 0) {
-			go(a, false);
-			return;
-		}
-		moved += n;
-		if (!flush(a))
-			return;
-	}
-	watch(a);
-}
-
-void attach_pty_writable(struct attach *a)
-{
-	watch(a);
-}
-
-static int handle_frame(struct attach *a, const struct stream_frame *f)
-{
-	switch (f->type) {
-	case STREAM_STDIN:
-		if (a->input_closed)
-			return -EBADMSG;
-		if (f->len > 0)
-			return pty_write(a->pty, f->payload, f->len);
-		a->input_closed = true;
-		return pty_write_eof(a->pty);
-	case STREAM_RESIZE:
-		/* The slave may be gone by now: nothing to resize. */
-		pty_resize(a->pty, stream_u16(f->payload), stream_u16(f->payload + 2));
-		return 0;
-	case STREAM_SIGNAL:
-		if (stream_u32(f->payload) == 0 || stream_u32(f->payload) > 64)
-			return -EBADMSG;
-		a->handlers->signal(a->data, stream_u32(f->payload));
-		return 0;
-	case STREAM_CONTINUE:
-		a->handlers->resume(a->data);
-		return 0;
-	default:
-		return -EBADMSG;
-	}
-}
-
-/* Frames that came before the pty stay in the buffer. */
+/* Frames that nobody wants now stay in the buffer. */
 static bool parse_input(struct attach *a)
 {
 	size_t done = 0;
 
-	while (a->pty && !a->gone && !a->exiting && done < a->input.len) {
+	while (!a->gone && !a->exiting && done < a->input.len && a->handlers->takes_frame(a->data)) {
 		struct stream_frame f;
 		long n = stream_parse((const uint8_t *)a->input.data + done, a->input.len - done, &f);
 
 		if (n == 0)
 			break;
-		if (n < 0 || handle_frame(a, &f) < 0) {
+		if (n < 0 || a->handlers->frame(a->data, &f) < 0) {
 			go(a, false);
 			return false;
 		}
-		done += n;
+		done += (size_t)n;
 	}
-	buffer_consume(&a->input, done);
+	if (!a->gone)
+		buffer_consume(&a->input, done);
 	return !a->gone;
 }
 
@@ -227,11 +157,13 @@ static void read_input(struct attach *a)
 			go(a, false);
 			return;
 		}
-		a->input.len += n;
-		moved += n;
+		a->input.len += (size_t)n;
+		moved += (size_t)n;
 		if (!parse_input(a))
 			return;
 	}
+	if (a->input.len == 0)
+		buffer_done(&a->input);
 	watch(a);
 }
 
@@ -247,6 +179,9 @@ static void on_poll(uv_poll_t *poll, int status, int events)
 		if (!flush(a))
 			return;
 		watch(a);
+		a->handlers->sent(a->data);
+		if (a->gone)
+			return;
 	}
 	if (events & UV_READABLE)
 		read_input(a);
@@ -254,11 +189,22 @@ static void on_poll(uv_poll_t *poll, int status, int events)
 		go(a, false);
 }
 
-void attach_set_pty(struct attach *a, struct pty *pty)
+void attach_update(struct attach *a)
 {
-	a->pty = pty;
-	if (pty && parse_input(a))
+	if (!a->gone && parse_input(a))
 		watch(a);
+}
+
+void attach_tell(struct attach *a, uint8_t type, uint32_t first, uint32_t second)
+{
+	if (!a->gone && !a->exiting && attach_waiting(a) < ATTACH_OUTPUT_MAX)
+		queued(a, stream_append_u32_u32(&a->output, type, first, second));
+}
+
+void attach_tell_size(struct attach *a, uint16_t rows, uint16_t columns)
+{
+	if (!a->gone && !a->exiting && attach_waiting(a) < ATTACH_OUTPUT_MAX)
+		queued(a, stream_append_u16_u16(&a->output, STREAM_SIZE, rows, columns));
 }
 
 void attach_stopped(struct attach *a, uint32_t signal)
@@ -302,7 +248,7 @@ void attach_late(struct attach *a, const struct late_event *event)
 	 * when the client does not read. */
 	if (event->kind == LATE_MORE)
 		a->untold += event->count;
-	else if ((a->told >= ATTACH_LATE_MAX && a->told_classes & class) || waiting(a) >= ATTACH_OUTPUT_MAX ||
+	else if ((a->told >= ATTACH_LATE_MAX && a->told_classes & class) || attach_waiting(a) >= ATTACH_OUTPUT_MAX ||
 		 append_late(a, event) < 0)
 		a->untold++;
 	else {
@@ -313,15 +259,9 @@ void attach_late(struct attach *a, const struct late_event *event)
 		watch(a);
 }
 
-void attach_exit(struct attach *a, uint32_t kind, uint32_t value)
+static void end(struct attach *a, int r)
 {
-	if (a->gone || a->exiting)
-		return;
-	if (a->untold > 0 && stream_append_late(&a->output, STREAM_LATE_MORE, a->untold, "", 0) < 0) {
-		go(a, false);
-		return;
-	}
-	if (stream_append_u32_u32(&a->output, STREAM_EXIT, kind, value) < 0) {
+	if (r < 0) {
 		go(a, false);
 		return;
 	}
@@ -330,14 +270,21 @@ void attach_exit(struct attach *a, uint32_t kind, uint32_t value)
 		watch(a);
 }
 
-bool attach_is_behind(const struct attach *a)
+void attach_exit(struct attach *a, uint32_t kind, uint32_t value)
 {
-	return waiting(a) >= ATTACH_OUTPUT_MAX;
+	int r = 0;
+
+	if (a->gone || a->exiting)
+		return;
+	if (a->untold > 0)
+		r = stream_append_late(&a->output, STREAM_LATE_MORE, a->untold, "", 0);
+	end(a, r < 0 ? r : stream_append_u32_u32(&a->output, STREAM_EXIT, kind, value));
 }
 
-uint64_t attach_total(const struct attach *a)
+void attach_detached(struct attach *a, enum stream_detached reason)
 {
-	return a->total;
+	if (!a->gone && !a->exiting)
+		end(a, stream_append_u32(&a->output, STREAM_DETACHED, reason));
 }
 
 int attach_open(uv_loop_t *loop, int client, const struct attach_handlers *handlers, void *data, struct attach **ret)
@@ -379,8 +326,6 @@ void attach_close(struct attach *a)
 	if (!a)
 		return;
 	a->gone = true;
-	if (a->pty)
-		pty_want_output(a->pty, false);
 	uv_close((uv_handle_t *)&a->poll, on_closed);
 	a->fd = fd_close(a->fd);
 }

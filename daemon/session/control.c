@@ -73,13 +73,18 @@ static int take_rules(struct control *c, int32_t generation, int fd)
 	return 0;
 }
 
+static bool brings_descriptor(uint32_t type)
+{
+	return type == SESSION_ATTACH || type == SESSION_RULES || type == SESSION_OUTPUT;
+}
+
 static int dispatch(struct control *c, const struct session_status *m, ssize_t len, const int *fds, size_t n_fds)
 {
-	if (len != sizeof(*m) || n_fds != (m->type == SESSION_ATTACH || m->type == SESSION_RULES))
+	if (len != sizeof(*m) || n_fds != brings_descriptor(m->type))
 		return -EBADMSG;
 	switch (m->type) {
 	case SESSION_ATTACH:
-		c->handlers->attach(c->data, fds[0], (uint32_t)m->value >> 16, (uint32_t)m->value & 0xffff);
+		c->handlers->attach(c->data, fds[0], m->kind, (uint32_t)m->value >> 16, (uint32_t)m->value & 0xffff);
 		return 0;
 	case SESSION_SIGNAL:
 		if (m->value <= 0 || m->value > 64)
@@ -91,6 +96,8 @@ static int dispatch(struct control *c, const struct session_status *m, ssize_t l
 			return -EBADMSG;
 		c->handlers->ending(c->data, m->kind, m->value);
 		return 0;
+	case SESSION_OUTPUT:
+		return m->kind == 1 || m->kind == 2 ? c->handlers->output(c->data, fds[0], m->kind == 2) : -EBADMSG;
 	case SESSION_RULES:
 		return take_rules(c, m->value, fds[0]);
 	default:

@@ -1,6 +1,7 @@
 #ifndef ISOD_SESSION_CONTROL_H
 #define ISOD_SESSION_CONTROL_H
 /* The channel to isod-control (daemon/wire/session_wire.h): its orders in, the queued events out. */
+#include <stdbool.h>
 #include <uv.h>
 
 #include "daemon/session/events.h"
@@ -9,8 +10,10 @@
 struct control;
 
 struct control_handlers {
-	/* client is close-on-exec and becomes the handler's. */
-	void (*attach)(void *data, int client, uint16_t rows, uint16_t columns);
+	/* client is close-on-exec and becomes the handler's. flags: enum session_attach_flags. */
+	void (*attach)(void *data, int client, unsigned flags, uint16_t rows, uint16_t columns);
+	/* The pipe of stdout or stderr, to read; taken over on success. 0 or -errno: the channel ends. */
+	int (*output)(void *data, int pipe, bool is_stderr);
 	void (*signal)(void *data, int32_t signal);
 	void (*ending)(void *data, uint32_t kind, int32_t value);
 	/* rules, with their generation set, become the handler's. */

@@ -18,14 +18,14 @@ void early_keep(struct early *e, const struct late_event *event)
 	e->events[e->n++] = copy;
 }
 
-void early_tell(const struct early *e, struct attach *a)
+void early_tell(const struct early *e, struct clients *c)
 {
 	struct late_event more = { .type = LINK_LATE, .kind = LATE_MORE, .count = e->n_more };
 
 	for (size_t i = 0; i < e->n; i++)
-		attach_late(a, e->events[i]);
+		clients_tell_late(c, e->events[i]);
 	if (more.count > 0)
-		attach_late(a, &more);
+		clients_tell_late(c, &more);
 }
 
 void early_done(struct early *e)

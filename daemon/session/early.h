@@ -4,7 +4,7 @@
  * all. */
 #include <stddef.h>
 
-#include "daemon/session/attach.h"
+#include "daemon/session/clients.h"
 #include "daemon/wire/late.h"
 
 #define EARLY_MAX 64
@@ -16,7 +16,7 @@ struct early {
 };
 
 void early_keep(struct early *e, const struct late_event *event);
-void early_tell(const struct early *e, struct attach *a);
+void early_tell(const struct early *e, struct clients *c);
 void early_done(struct early *e);
 
 #endif

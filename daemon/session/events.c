@@ -204,6 +204,16 @@ void events_budget(struct events *e, uint32_t account, uint32_t direction, uint6
 	wake(e);
 }
 
+void events_last(struct events *e, uint32_t stream, const char *data, size_t n)
+{
+	struct session_last m = { .type = SESSION_LAST, .stream = stream, .len = (uint32_t)n };
+
+	memcpy(m.data, data, n);
+	if (push_after_gap(e, &m, offsetof(struct session_last, data) + n, e->max + STATUS_ROOM) < 0)
+		e->lost++;
+	wake(e);
+}
+
 void events_usage(struct events *e, const struct session_usage *usage)
 {
 	struct session_usage copy = *usage;

@@ -35,6 +35,8 @@ void events_agent(struct events *e, const struct session_agent *s);
 void events_budget(struct events *e, uint32_t account, uint32_t direction, uint64_t limit, uint32_t generation);
 /* .type is filled in. Not sent where there is no room: the next one says more. */
 void events_usage(struct events *e, const struct session_usage *usage);
+/* A piece of what was to be seen last: at most SESSION_LAST_PIECE bytes. */
+void events_last(struct events *e, uint32_t stream, const char *data, size_t n);
 /* Counts n connections that nobody will hear about. */
 void events_lost(struct events *e, uint64_t n);
 

@@ -222,7 +222,8 @@ int main(void)
 			  strerror(-r));
 		return 1;
 	}
-	setup.has_pty = context.flags & SESSION_HAS_PTY;
+	setup.console.has_pty = context.flags & SESSION_HAS_PTY;
+	setup.console.detached = context.flags & SESSION_DETACHED;
 	setup.id = context.id;
 	take_record(&context, &setup);
 	setup.uid = context.uid;

@@ -180,6 +180,15 @@ int pty_resize(struct pty *p, uint16_t rows, uint16_t columns)
 	return ioctl(p->fd, TIOCSWINSZ, &size) < 0 ? -errno : 0;
 }
 
+void pty_size(const struct pty *p, uint16_t *rows, uint16_t *columns)
+{
+	struct winsize size = { 0 };
+
+	(void)ioctl(p->fd, TIOCGWINSZ, &size);
+	*rows = size.ws_row;
+	*columns = size.ws_col;
+}
+
 int pty_open(uv_loop_t *loop, int master, const struct pty_handlers *handlers, void *data, struct pty **ret)
 {
 	struct pty *p = calloc(1, sizeof(*p));

@@ -39,5 +39,7 @@ int pty_write_eof(struct pty *p);
 /* What passes from now on is recorded; NULL: no more. Not owned. */
 void pty_record(struct pty *p, struct record *record);
 int pty_resize(struct pty *p, uint16_t rows, uint16_t columns);
+/* 0, 0 where nobody has set one. */
+void pty_size(const struct pty *p, uint16_t *rows, uint16_t *columns);
 
 #endif

@@ -37,11 +37,9 @@ static void wind_up(struct session *s)
 		s->setup->ssh->close(s->ssh);
 	if (s->gpg)
 		gpg_agent_close(s->gpg);
-	attach_close(s->attach);
-	pty_close(s->pty);
+	console_close(s->console);
 	link_close(s->link);
-	s->attach = NULL;
-	s->pty = NULL;
+	s->console = NULL;
 }
 
 static void on_all_recorded(void *data)
@@ -60,6 +58,8 @@ static void on_drained(void *data)
 	struct session *s = data;
 
 	s->state = FLUSHING;
+	if (s->console && !s->seen)
+		console_tell_last(s->console, control_events(s->control));
 	wind_up(s);
 	session_record_end(s, on_all_recorded);
 }
@@ -69,16 +69,16 @@ static void on_end_recorded(void *data)
 	struct session *s = data;
 
 	s->end_recorded = true;
-	if (s->attach && s->state == EXITED)
-		attach_exit(s->attach, s->kind, (uint32_t)s->value);
+	if (s->console && s->state == EXITED)
+		console_exit(s->console, s->kind, (uint32_t)s->value);
 }
 
-static void tell_client_exit(struct session *s)
+/* To the clients, with which the session ends. */
+static void tell_exit(struct session *s)
 {
-	if (s->end_recorded)
-		on_end_recorded(s);
-	else
-		session_record_end(s, on_end_recorded);
+	s->told_exit = true;
+	s->seen = console_is_awaited(s->console);
+	session_record_end(s, on_end_recorded);
 }
 
 void session_finish(struct session *s)
@@ -97,26 +97,51 @@ void session_finish(struct session *s)
 /* isod-control is gone: the session must not outlive it. */
 static void abandon(struct session *s)
 {
-	if (s->attach)
-		attach_exit(s->attach, s->state == EXITED ? s->kind : (uint32_t)EXIT_KIND_LOST, (uint32_t)s->value);
+	if (s->console)
+		console_exit(s->console, s->state == EXITED ? s->kind : (uint32_t)EXIT_KIND_LOST, (uint32_t)s->value);
 	if (s->state < FLUSHING)
 		wind_up(s);
 	close_all(s);
+}
+
+static void on_grace(uv_timer_t *timer);
+
+static void end_with(struct session *s)
+{
+	tell_exit(s);
+	/* Those who only watch are not waited for without end. */
+	if (s->seen)
+		uv_timer_stop(&s->timer);
+	else
+		uv_timer_start(&s->timer, on_grace, GRACE, 0);
 }
 
 static void on_grace(uv_timer_t *timer)
 {
 	struct session *s = timer->data;
 
-	if (!s->attach) {
+	if (s->told_exit) {
 		session_finish(s);
-	} else if (attach_is_behind(s->attach) || attach_total(s->attach) != s->total) {
+	} else if (console_is_behind(s->console) || console_total(s->console) != s->total) {
 		/* It waits for the client, or output still flows: nobody is stuck. */
-		s->total = attach_total(s->attach);
+		s->total = console_total(s->console);
 		uv_timer_start(timer, on_grace, GRACE, 0);
 	} else {
-		tell_client_exit(s);
+		end_with(s);
 	}
+}
+
+/* With the last output to the last client, or when nobody comes or moves any more. */
+static void end_console(struct session *s)
+{
+	if (s->told_exit)
+		return;
+	if (console_is_drained(s->console)) {
+		end_with(s);
+		return;
+	}
+	s->total = console_total(s->console);
+	uv_timer_start(&s->timer, on_grace, GRACE, 0);
 }
 
 void session_exited(struct session *s, uint32_t kind, int32_t value)
@@ -126,21 +151,13 @@ void session_exited(struct session *s, uint32_t kind, int32_t value)
 	s->state = EXITED;
 	s->kind = kind;
 	s->value = value;
-	/* Without a pty nobody waits here for output; a client that left needs none. Without a pty that was promised
-	 * there will be no output. */
-	if (!s->setup->has_pty || (s->had_client && !s->attach)) {
+	if (s->console)
+		end_console(s);
+	else
 		session_finish(s);
-		return;
-	}
-	if (s->attach && (s->drained || !s->pty)) {
-		tell_client_exit(s);
-		return;
-	}
-	s->total = s->attach ? attach_total(s->attach) : 0;
-	uv_timer_start(&s->timer, on_grace, GRACE, 0);
 }
 
-/* The client */
+/* The console */
 
 static void on_client_signal(void *data, uint32_t signal)
 {
@@ -156,92 +173,72 @@ static void on_client_resume(void *data)
 	link_send_signal(s->link, LINK_CONTINUE, 0);
 }
 
-static void on_client_drained(void *data)
+static void on_console_drained(void *data)
 {
 	struct session *s = data;
 
-	s->drained = true;
 	if (s->state == EXITED)
-		tell_client_exit(s);
+		end_console(s);
 }
 
-static void on_client_gone(void *data, bool complete)
+static void on_hung_up(void *data)
 {
 	struct session *s = data;
 
-	attach_close(s->attach);
-	s->attach = NULL;
 	if (s->state == EXITED) {
 		session_finish(s);
-	} else if (s->state == RUNNING) {
-		/* Its terminal is gone: what a program would see on any terminal. */
-		pty_close(s->pty);
-		s->pty = NULL;
-		if (link_send_signal(s->link, LINK_HANGUP, 0) <
-		    0) { /* pid 1 reads nothing: the end of the link ends it */
-			session_exited(s, EXIT_KIND_LOST, 0);
-			session_finish(s);
-		}
+	} else if (s->state == RUNNING && link_send_signal(s->link, LINK_HANGUP, 0) < 0) {
+		/* pid 1 reads nothing: the end of the link ends it */
+		session_exited(s, EXIT_KIND_LOST, 0);
+		session_finish(s);
 	}
 }
 
-static const struct attach_handlers attach_handlers = {
+static void on_console_ended(void *data)
+{
+	session_finish(data);
+}
+
+static void on_clients_changed(void *data, unsigned clients, bool driven)
+{
+	struct session *s = data;
+
+	events_status(control_events(s->control), SESSION_CLIENTS, driven, (int32_t)clients);
+}
+
+static const struct console_handlers console_handlers = {
 	.signal = on_client_signal,
 	.resume = on_client_resume,
-	.drained = on_client_drained,
-	.gone = on_client_gone,
+	.drained = on_console_drained,
+	.hung_up = on_hung_up,
+	.ended = on_console_ended,
+	.changed = on_clients_changed,
 };
-
-/* The pty */
-
-static void on_pty_readable(void *data)
-{
-	struct session *s = data;
-
-	if (s->attach)
-		attach_pty_readable(s->attach);
-}
-
-static void on_pty_writable(void *data)
-{
-	struct session *s = data;
-
-	if (s->attach)
-		attach_pty_writable(s->attach);
-}
-
-const struct pty_handlers session_pty = { .readable = on_pty_readable, .writable = on_pty_writable };
 
 /* isod-control */
 
-static void on_attach(void *data, int client, uint16_t rows, uint16_t columns)
+static void on_attach(void *data, int client, unsigned flags, uint16_t rows, uint16_t columns)
 {
 	struct session *s = data;
-	int r;
+	int r = s->console && s->state <= EXITED && !s->told_exit
+			? console_attach(s->console, client, flags, rows, columns)
+			: -ENOTCONN;
 
-	if (!s->setup->has_pty || s->had_client || s->state > EXITED) {
-		log_warning("a client that this session cannot serve was turned away");
-		fd_close(client);
-		return;
-	}
-	r = attach_open(&s->loop, client, &attach_handlers, s, &s->attach);
 	if (r < 0) {
-		log_error("cannot serve the client: %s", strerror(-r));
+		log_warning("a client that this session cannot serve was turned away: %s", strerror(-r));
 		fd_close(client);
-		session_finish(s);
-		return;
-	}
-	s->had_client = true;
-	early_tell(&s->early, s->attach);
-	s->rows = rows;
-	s->columns = columns;
-	if (s->pty) {
-		if (rows > 0 && columns > 0)
-			pty_resize(s->pty, rows, columns);
-		attach_set_pty(s->attach, s->pty);
 	} else if (s->state == EXITED) {
-		tell_client_exit(s);
+		end_console(s);
 	}
+}
+
+static int on_output(void *data, int pipe, bool is_stderr)
+{
+	struct session *s = data;
+
+	if (!s->console || s->state > EXITED)
+		return -EPROTO;
+	return console_add_pipe(s->console, pipe, is_stderr);
 }
 
 static void on_signal(void *data, int32_t signal)
@@ -287,6 +284,7 @@ static void on_control_ended(void *data, int err)
 
 static const struct control_handlers control_handlers = {
 	.attach = on_attach,
+	.output = on_output,
 	.signal = on_signal,
 	.ending = on_ending,
 	.rules = on_rules,
@@ -317,7 +315,12 @@ int session_run(const struct session_setup *setup)
 	uv_timer_init(&s.loop, &s.timer);
 	s.timer.data = &s;
 	s.names = names_new();
-	r = s.names ? control_open(&s.loop, setup->control_fd, &control_handlers, &s, &s.control) : -ENOMEM;
+	if (setup->console.has_pty || setup->console.detached) {
+		s.console = console_new(&s.loop, &setup->console, &console_handlers, &s);
+		r = s.console ? 0 : -ENOMEM;
+	}
+	if (r == 0)
+		r = s.names ? control_open(&s.loop, setup->control_fd, &control_handlers, &s, &s.control) : -ENOMEM;
 	if (r == 0)
 		r = session_record_open(&s);
 	if (r == 0)
@@ -326,6 +329,7 @@ int session_run(const struct session_setup *setup)
 		session_record_close(&s);
 		if (s.control)
 			control_close(s.control);
+		console_close(s.console);
 		uv_close((uv_handle_t *)&s.timer, NULL);
 	}
 	uv_run(&s.loop, UV_RUN_DEFAULT);
@@ -333,7 +337,6 @@ int session_run(const struct session_setup *setup)
 	while (has_handles(&s.loop))
 		uv_run(&s.loop, UV_RUN_ONCE);
 	link_free(s.link);
-	early_done(&s.early);
 	control_free(s.control);
 	names_free(s.names);
 	uv_loop_close(&s.loop);

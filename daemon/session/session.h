@@ -5,6 +5,7 @@
 
 #include "daemon/session/agent/gpg_agent.h"
 #include "daemon/session/agent/ssh.h"
+#include "daemon/session/console.h"
 #include "daemon/session/record.h"
 #include "policy/egress_proxy.h"
 
@@ -13,7 +14,7 @@ struct proxy_tls;
 struct session_setup {
 	int control_fd; /* SESSION_FD_CONTROL and _LINK: taken over */
 	int link_fd;
-	bool has_pty;                     /* a pty master and a client will come */
+	struct console_setup console;
 	struct egress_rules *rules;       /* replaced in place while it runs */
 	const struct egress_proxy *proxy; /* NULL: none leads out */
 	const char *proxy_auth;           /* value of Proxy-Authorization; NULL */

@@ -25,20 +25,12 @@ static void on_listeners(void *data, const int fds[LISTENER_COUNT])
 static void on_pty(void *data, int master)
 {
 	struct session *s = data;
-	int r = s->setup->has_pty && !s->pty && s->state == RUNNING ? 0 : -EPROTO;
+	int r = s->console && s->state == RUNNING ? console_set_pty(s->console, master, s->record) : -EPROTO;
 
-	if (r == 0)
-		r = pty_open(&s->loop, master, &session_pty, s, &s->pty);
 	if (r < 0) {
 		fd_close(master);
 		fail(s, "the session's terminal", r);
-		return;
 	}
-	pty_record(s->pty, s->record);
-	if (s->rows > 0 && s->columns > 0)
-		pty_resize(s->pty, s->rows, s->columns);
-	if (s->attach)
-		attach_set_pty(s->attach, s->pty);
 }
 
 static int open_agent(struct session *s, uint32_t type, int listener)
@@ -102,8 +94,8 @@ static void on_link_status(void *data, const struct link_message *m)
 		break;
 	case LINK_STOPPED:
 		events_status(events, SESSION_STOPPED, 0, m->value);
-		if (s->attach)
-			attach_stopped(s->attach, (uint32_t)m->value);
+		if (s->console)
+			console_stopped(s->console, (uint32_t)m->value);
 		break;
 	case LINK_CONTINUED:
 		events_status(events, SESSION_CONTINUED, 0, 0);
@@ -119,10 +111,8 @@ static void on_link_late(void *data, const struct late_event *event)
 	struct session *s = data;
 
 	events_late(control_events(s->control), event);
-	if (s->attach)
-		attach_late(s->attach, event);
-	else if (attach_tells_late(event->kind) && s->setup->has_pty && !s->had_client)
-		early_keep(&s->early, event);
+	if (s->console)
+		console_late(s->console, event);
 }
 
 static void on_link_ended(void *data, int err)

@@ -5,21 +5,19 @@
 #include <stdint.h>
 #include <uv.h>
 
-#include "daemon/session/attach.h"
+#include "daemon/session/console.h"
 #include "daemon/session/control.h"
 #include "daemon/session/dns/names.h"
-#include "daemon/session/early.h"
 #include "daemon/session/link.h"
 #include "daemon/session/network.h"
-#include "daemon/session/pty.h"
 #include "daemon/session/record.h"
 #include "daemon/session/session.h"
 
 /*
  * RUNNING   the program runs, or is about to. Everything may come.
- * EXITED    how it ended is known (.kind, .value). Output is still handed to the client; nothing new is asked of pid 1.
+ * EXITED    how it ended is known (.kind, .value). Output is still handed to clients; nothing new is asked of pid 1.
  * DRAINING  what the program has sent into the network goes out; nothing else is waited for.
- * FLUSHING  client, pty, link and gateway are closed; only events go out.
+ * FLUSHING  console, link and gateway are closed; only events go out.
  * CLOSED    every handle is closing; the loop runs out.
  */
 enum session_state { RUNNING, EXITED, DRAINING, FLUSHING, CLOSED };
@@ -33,17 +31,14 @@ struct session {
 	struct link *link;
 	struct names *names;
 	struct network network;
-	struct pty *pty;
-	struct attach *attach;
+	struct console *console; /* NULL: it has none */
 	struct ssh_agent *ssh;
 	struct gpg_agent *gpg;
 	struct record *record; /* NULL: none */
-	struct early early;
-	bool had_client;
-	bool drained;
-	uint16_t rows, columns; /* to be set when the pty comes */
-	uint64_t total;         /* attach_total() when the timer was last started */
-	uint32_t kind;          /* enum exit_kind */
+	bool told_exit;        /* the clients are told, or about to be */
+	bool seen;             /* the end, by a client that drove */
+	uint64_t total;        /* console_total() when the timer was last started */
+	uint32_t kind;         /* enum exit_kind */
 	int32_t value;
 	uint32_t ending_kind; /* why isod-control ends the session, if it said so */
 	int32_t ending_value;
@@ -59,7 +54,6 @@ void session_finish(struct session *s);
 
 /* What pid 1 says; data is the session. */
 extern const struct link_handlers session_pid1;
-extern const struct pty_handlers session_pty;
 
 /* Where a recording is wanted. 0 or -errno; after control_open(). */
 int session_record_open(struct session *s);

@@ -49,6 +49,7 @@ enum session_context_flags {
 	SESSION_HAS_PROXY_CA = 1 << 7,
 	SESSION_HAS_RECORD = 1 << 8,
 	SESSION_RECORD_INPUT = 1 << 9, /* what is typed, too */
+	SESSION_DETACHED = 1 << 10,    /* no client starts it: output is taken, and the last of it kept, without one */
 };
 
 #endif

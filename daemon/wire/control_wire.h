@@ -65,6 +65,7 @@ enum control_start_flags {
 	CONTROL_START_PROXY_TLS = 1 << 5,
 	CONTROL_START_RECORD = 1 << 6,
 	CONTROL_START_RECORD_INPUT = 1 << 7, /* with RECORD */
+	CONTROL_START_DETACHED = 1 << 8,
 };
 
 enum control_layer_flags {

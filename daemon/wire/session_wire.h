@@ -26,7 +26,7 @@ enum session_type {
 	SESSION_STARTED, /* struct session_status: value = pid in the namespace */
 	/* control -> session */
 	SESSION_ATTACH, /* struct session_status, 1 descriptor: client connection, raw frames from now on
-			   (proto/stream.h); rows << 16 | columns in value */
+			   (proto/stream.h); rows << 16 | columns in value; kind = enum session_attach_flags */
 	SESSION_SIGNAL, /* struct session_status: value = signal */
 	SESSION_ENDING, /* struct session_status: kind, value: why isod-control is about to have the session killed. It
 			   is what the client's EXIT frame and SESSION_EXITED say unless the program's own exit comes
@@ -40,13 +40,26 @@ enum session_type {
 	/* session -> control */
 	SESSION_RULES_DONE, /* struct session_status: value = the generation that holds now, kind = connections that
 			       were closed for it */
-	SESSION_USAGE,  /* struct session_usage: how much of each budget is used; only as many accounts as .n says */
-	SESSION_BUDGET, /* struct session_budget: one is used up, and there was more */
-	SESSION_GPG,    /* struct session_agent */
-	SESSION_ONCE,   /* struct session_status: value = the number of a rule for one connection, kind = enum
-			   session_once */
-	SESSION_RECORD, /* struct session_status: kind = enum session_record_state, value = errno or 0 */
+	SESSION_USAGE,   /* struct session_usage: how much of each budget is used; only as many accounts as .n says */
+	SESSION_BUDGET,  /* struct session_budget: one is used up, and there was more */
+	SESSION_GPG,     /* struct session_agent */
+	SESSION_ONCE,    /* struct session_status: value = the number of a rule for one connection, kind = enum
+			    session_once */
+	SESSION_RECORD,  /* struct session_status: kind = enum session_record_state, value = errno or 0 */
+	SESSION_CLIENTS, /* struct session_status: value = clients that are attached, kind = 1 where one drives; told
+			    where it is no longer the client of Run alone */
+	SESSION_LAST,    /* struct session_last: what was to be seen at the end, in pieces, before SESSION_EXITED */
+	/* control -> session */
+	SESSION_OUTPUT, /* struct session_status, 1 descriptor: the end of a pipe to read, kind = 1 stdout, 2 stderr; of
+			   a session with SESSION_DETACHED (context.h) and no terminal, once each */
 	SESSION_TYPE_END
+};
+
+/* 0 is the client of Run in the foreground: by leaving it hangs the session up. */
+enum session_attach_flags {
+	SESSION_ATTACH_WATCH = 1 << 0, /* output only; else it wants to drive */
+	SESSION_ATTACH_TAKE = 1 << 1,  /* even where another drives */
+	SESSION_ATTACH_STAYS = 1 << 2, /* the session goes on without it */
 };
 
 enum session_via {
@@ -94,6 +107,17 @@ struct session_budget {
 	uint32_t generation;
 	uint32_t direction; /* enum egress_direction, policy/egress.h */
 	uint64_t limit;
+};
+
+#define SESSION_LAST_PIECE 4096
+
+/* Only as many bytes as .len says. */
+struct session_last {
+	uint32_t type;
+	uint32_t stream; /* STREAM_STDOUT or STREAM_STDERR (proto/stream.h): where it is to be shown */
+	uint32_t len;
+	uint32_t reserved;
+	char data[SESSION_LAST_PIECE];
 };
 
 #define SESSION_FINGERPRINT_MAX 52

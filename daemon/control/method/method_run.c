@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -35,6 +36,13 @@ static int check_form(const struct call *call, const struct run_parameters *p, s
 				 NULL,
 				 "With sshAgent and gpgAgent a connection to each of these agents must come last, "
 				 "with record a file after them.");
+	if (p->detach && call->envelope->upgrade)
+		return error_set(e, ERROR_INVALID, EINVAL, "detach", NULL, "With detach Run cannot be an upgrade.");
+	if (p->detach && n_fds != (p->has_terminal ? 0 : 5))
+		return error_set(e, ERROR_INVALID, EINVAL, "descriptors", NULL,
+				 "With detach Run needs five descriptors, and none with a terminal.");
+	if (p->detach)
+		return stdio_check(call->fds, n_fds, e);
 	if (p->has_terminal && (!call->envelope->upgrade || n_fds > 0))
 		return error_set(e, ERROR_INVALID, EINVAL, "terminal", NULL,
 				 "With a terminal Run must be an upgrade, without descriptors.");
@@ -77,6 +85,7 @@ static int tell_agent(struct session *s, const struct run_parameters *p, struct 
 static int describe(struct session *s, const struct run_parameters *p, const struct plan_built *built, struct error *e)
 {
 	s->terminal = p->has_terminal;
+	s->detached = p->detach;
 	s->rows = built->plan.rows;
 	s->columns = built->plan.columns;
 	s->project = strdup(p->cwd);
@@ -135,12 +144,12 @@ static int seal(struct session *s, const struct plan_built *built, struct sealed
 static size_t order_fds(int fds[START_FDS_MAX], const struct call *call, const struct run_parameters *p,
 			const struct sealed *sealed)
 {
-	const size_t at_agents = p->has_terminal ? 0 : 3;
+	const size_t n_stdio = p->has_terminal ? 0 : 3, at_agents = n_stdio + (n_stdio > 0 && p->detach ? 2 : 0);
 	size_t n = 0;
 
 	fds[n++] = sealed->plan;
 	fds[n++] = sealed->egress;
-	for (size_t i = 0; i < at_agents; i++)
+	for (size_t i = 0; i < n_stdio; i++)
 		fds[n++] = call->fds[i];
 	if (sealed->ssh >= 0) {
 		fds[n++] = sealed->ssh;
@@ -157,6 +166,17 @@ static size_t order_fds(int fds[START_FDS_MAX], const struct call *call, const s
 	return n;
 }
 
+/* A detached session's pipes, until isod-session has them. */
+static int keep_outputs(struct session *s, const struct call *call)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(s->outputs); i++) {
+		s->outputs[i] = fcntl(call->fds[3 + i], F_DUPFD_CLOEXEC, 0);
+		if (s->outputs[i] < 0)
+			return -errno;
+	}
+	return 0;
+}
+
 /* Nothing runs that is not written down first. */
 static int start(struct connection *c, struct session *s, const struct call *call, const struct run_parameters *p,
 		 const struct plan_built *built, struct error *e)
@@ -170,7 +190,8 @@ static int start(struct connection *c, struct session *s, const struct call *cal
 		(built->plan.flags & PLAN_SSH ? CONTROL_START_SSH : 0) |
 		(s->policy.proxy.url ? CONTROL_START_PROXY : 0) | (s->policy.proxy.tls ? CONTROL_START_PROXY_TLS : 0) |
 		(built->plan.flags & PLAN_GPG ? CONTROL_START_GPG : 0) | (p->record ? CONTROL_START_RECORD : 0) |
-		(p->record && s->policy.record_input.on ? CONTROL_START_RECORD_INPUT : 0);
+		(p->record && s->policy.record_input.on ? CONTROL_START_RECORD_INPUT : 0) |
+		(p->detach ? CONTROL_START_DETACHED : 0);
 	int r = seal(s, built, &sealed, e);
 
 	if (r < 0)
@@ -182,6 +203,8 @@ static int start(struct connection *c, struct session *s, const struct call *cal
 				 "The start could not be written to the audit log.");
 	for (size_t i = 0; i < s->late.lacking.count; i++)
 		audit_lacking(s, s->late.lacking.items[i]);
+	if (p->detach && !p->has_terminal && keep_outputs(s, call) < 0)
+		return no_memory(e);
 	n_fds = order_fds(fds, call, p, &sealed);
 	r = control_check_ready(s->control, e);
 	if (r == 0)

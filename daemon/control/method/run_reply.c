@@ -31,7 +31,13 @@ static void write_network(const struct session *s, struct json_writer *w)
 void run_reply_started(struct session *s)
 {
 	struct connection *c = s->client;
-	struct json_writer *w = connection_reply_begin(c, !s->terminal);
+	struct json_writer *w;
+
+	if (s->detached) { /* whatever becomes of the connection now */
+		s->client = NULL;
+		c->session = NULL;
+	}
+	w = connection_reply_begin(c, !s->terminal && !s->detached);
 
 	if (w) {
 		json_write_member_string(w, "event", "started");
@@ -41,7 +47,9 @@ void run_reply_started(struct session *s)
 		write_network(s, w);
 	}
 	connection_reply_end(c, w);
-	if (s->client && s->terminal)
+	if (s->detached)
+		connection_call_done(c);
+	else if (s->client && s->terminal)
 		connection_lend(c);
 }
 

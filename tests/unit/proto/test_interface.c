@@ -17,7 +17,7 @@
 #include "proto/schema.h"
 #include "proto/varlink.h"
 
-#define FIELDS_MAX 16
+#define FIELDS_MAX 32
 #define ITEMS_MAX 40
 
 struct field {

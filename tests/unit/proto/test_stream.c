@@ -94,6 +94,10 @@ static void test_sizes(void **state)
 		{ STREAM_STOPPED, 4, 4 },
 		{ STREAM_EXIT, 8, 8 },
 		{ STREAM_LATE, 8, 8 + LIMIT_PATH },
+		{ STREAM_DETACH, 0, 0 },
+		{ STREAM_ROLE, 8, 8 },
+		{ STREAM_DETACHED, 4, 4 },
+		{ STREAM_SIZE, 4, 4 },
 	};
 	static const uint32_t lengths[] = {
 		0, 1, 3, 4, 5, 7, 8, 9, 8 + LIMIT_PATH, 9 + LIMIT_PATH, LIMIT_FRAME, LIMIT_FRAME + 1, UINT32_MAX

@@ -1,5 +1,5 @@
-/* attach and pty together, over a socket pair and a real pty. */
-#include "daemon/session/attach.h"
+/* A console with its clients, over socket pairs and a real pty. */
+#include "daemon/session/console.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,13 +24,14 @@
 
 struct relay {
 	uv_loop_t loop;
-	struct pty *pty;
-	struct attach *attach;
+	struct console *console;
 	int client; /* our end */
 	int slave;
 	bool drained, gone, complete;
 	uint32_t signal;
 	unsigned resumes;
+	unsigned clients;
+	bool driven;
 };
 
 static void on_signal(void *data, uint32_t signal)
@@ -45,25 +46,29 @@ static void on_drained(void *data)
 {
 	((struct relay *)data)->drained = true;
 }
-static void on_gone(void *data, bool complete)
+static void gone(struct relay *r, bool complete)
 {
-	struct relay *r = data;
-
 	assert_false(r->gone);
 	r->gone = true;
 	r->complete = complete;
 }
-static void on_readable(void *data)
+static void on_hung_up(void *data)
 {
-	attach_pty_readable(((struct relay *)data)->attach);
+	gone(data, false);
 }
-static void on_writable(void *data)
+static void on_ended(void *data)
 {
-	attach_pty_writable(((struct relay *)data)->attach);
+	gone(data, true);
+}
+static void on_changed(void *data, unsigned clients, bool driven)
+{
+	struct relay *r = data;
+
+	r->clients = clients;
+	r->driven = driven;
 }
 
-static const struct attach_handlers attach_handlers = { on_signal, on_resume, on_drained, on_gone };
-static const struct pty_handlers pty_handlers = { on_readable, on_writable };
+static const struct console_handlers handlers = { on_signal, on_resume, on_drained, on_hung_up, on_ended, on_changed };
 
 static int setup(void **state)
 {
@@ -79,9 +84,10 @@ static int setup(void **state)
 	assert_int_equal(fcntl(r->slave, F_SETFL, O_NONBLOCK), 0);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair), 0);
 	r->client = pair[0];
-	assert_int_equal(attach_open(&r->loop, pair[1], &attach_handlers, r, &r->attach), 0);
-	assert_int_equal(pty_open(&r->loop, master, &pty_handlers, r, &r->pty), 0);
-	attach_set_pty(r->attach, r->pty);
+	r->console = console_new(&r->loop, &(struct console_setup){ .has_pty = true }, &handlers, r);
+	assert_non_null(r->console);
+	assert_int_equal(console_attach(r->console, pair[1], 0, 0, 0), 0);
+	assert_int_equal(console_set_pty(r->console, master, NULL), 0);
 	*state = r;
 	return 0;
 }
@@ -90,8 +96,7 @@ static int teardown(void **state)
 {
 	struct relay *r = *state;
 
-	attach_close(r->attach);
-	pty_close(r->pty);
+	console_close(r->console);
 	uv_run(&r->loop, UV_RUN_DEFAULT);
 	assert_int_equal(uv_loop_close(&r->loop), 0);
 	fd_close(r->client);
@@ -156,7 +161,7 @@ static void test_output_byte_for_byte(void **state)
 		turn(r);
 		take_output(r, &in, &seen);
 	}
-	assert_int_equal(attach_total(r->attach), BULK);
+	assert_int_equal(console_total(r->console), BULK);
 }
 
 static void test_input_byte_for_byte(void **state)
@@ -209,12 +214,12 @@ static void test_slow_client(void **state)
 		sent += n > 0 ? (size_t)n : 0;
 		assert_true(sent < (4U << 20));
 	}
-	assert_true(attach_is_behind(r->attach));
+	assert_true(console_is_behind(r->console));
 	while (seen < sent) {
 		take_output(r, &in, &seen);
 		turn(r);
 	}
-	assert_false(attach_is_behind(r->attach));
+	assert_false(console_is_behind(r->console));
 	assert_false(r->gone);
 }
 
@@ -284,6 +289,7 @@ static void test_end_of_input(void **state)
 	stream_append(&out, STREAM_STDIN, "x", 1);
 	send_frames(r, &out);
 	turn(r);
+	turn(r);
 	assert_true(r->gone);
 }
 
@@ -295,13 +301,15 @@ static void test_exit_is_last(void **state)
 	struct relay *r = *state;
 	char got[256];
 
-	attach_stopped(r->attach, 20);
+	console_stopped(r->console, 20);
 	assert_int_equal(write(r->slave, "bye\r\n", 5), 5);
 	r->slave = fd_close(r->slave);
 	for (int i = 0; i < 1000 && !r->drained; i++)
 		uv_run(&r->loop, UV_RUN_ONCE);
 	assert_true(r->drained);
-	attach_exit(r->attach, 1, 7);
+	console_exit(r->console, 1, 7);
+	turn(r);
+	turn(r);
 	assert_true(r->gone);
 	assert_true(r->complete);
 	assert_int_equal(read(r->client, got, sizeof(got)), sizeof(expected) - 1);
@@ -331,6 +339,7 @@ static void test_bad_frames(void **state)
 		r = *state;
 		assert_int_equal(write(r->client, bad[i].data, bad[i].len), bad[i].len);
 		turn(r);
+		turn(r);
 		assert_true(r->gone);
 		assert_false(r->complete);
 		teardown(state);
@@ -349,7 +358,7 @@ static void test_half_a_frame(void **state)
 	assert_int_equal(read(r->slave, got, sizeof(got)), -1);
 	/* Output is not held up by it. */
 	assert_int_equal(write(r->slave, "o", 1), 1);
-	for (int i = 0; i < 1000 && attach_total(r->attach) == 0; i++)
+	for (int i = 0; i < 1000 && console_total(r->console) == 0; i++)
 		uv_run(&r->loop, UV_RUN_ONCE);
 	assert_int_equal(write(r->client, "b", 1), 1);
 	turn(r);
@@ -357,6 +366,7 @@ static void test_half_a_frame(void **state)
 	/* The client dies in the middle of the next. */
 	assert_int_equal(write(r->client, "\1\0\0", 3), 3);
 	r->client = fd_close(r->client);
+	turn(r);
 	turn(r);
 	assert_true(r->gone);
 	assert_false(r->complete);
