@@ -80,6 +80,13 @@
 #define LIMIT_POLICY_CALL (256U << 10)
 /* Hosts that were granted to one running session: more belong into a policy. */
 #define LIMIT_GRANTS 64
+/* Of one session, where its policy says ask: questions that wait for an answer (more, nobody reads), connections that
+ * are held for them, hosts that were answered no and are refused without asking again, and how long a question waits:
+ * many clients give up after a minute or two. */
+#define LIMIT_QUESTIONS 16
+#define LIMIT_HELD_CONNECTIONS 64
+#define LIMIT_REFUSED_HOSTS 64
+#define LIMIT_QUESTION_MS 120000U
 
 /* Linux allows 65536 supplementary groups; directories of large companies reach a few hundred. */
 #define LIMIT_GROUPS 4096

@@ -38,7 +38,8 @@ extern const struct command command_run, command_sessions, command_show, command
 	command_policy_show, command_policy_check, command_policy_test, command_policy_explain, command_policy_reload,
 	command_policy_learn, command_grant, command_revoke, command_diff, command_apply, command_discard,
 	command_status, command_describe, command_completion, command_help, command_trust, command_gateway,
-	command_guard, command_exec, command_replay, command_report, command_attach, command_wait;
+	command_guard, command_exec, command_replay, command_report, command_attach, command_wait, command_pending,
+	command_approve, command_deny;
 
 /* The options before the command. */
 struct global_options {

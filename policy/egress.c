@@ -46,18 +46,19 @@ static void decide_by_rule(const struct egress_rules *r, const char *name, uint1
 }
 
 /* No rule allows it and none denies it. */
-static void learn(const struct egress_rules *r, const char *name, struct egress_verdict *v)
+static void decide_unlisted(const struct egress_rules *r, const char *name, struct egress_verdict *v)
 {
-	if (r->unlisted == EGRESS_UNLISTED_LEARN && (v->reason == EGRESS_NOT_LISTED || v->reason == EGRESS_PORT) &&
-	    hostname_is_public(name))
-		verdict(v, EGRESS_LEARNED, EGRESS_NO_RULE);
+	if (r->unlisted == EGRESS_UNLISTED_DENY || (v->reason != EGRESS_NOT_LISTED && v->reason != EGRESS_PORT) ||
+	    !hostname_is_public(name))
+		return;
+	verdict(v, r->unlisted == EGRESS_UNLISTED_LEARN ? EGRESS_LEARNED : EGRESS_ASKED, EGRESS_NO_RULE);
 }
 
 static void decide_name(const struct egress_rules *r, const char *name, uint16_t port, uint32_t holds,
 			struct egress_verdict *ret)
 {
 	decide_by_rule(r, name, port, holds, ret);
-	learn(r, name, ret);
+	decide_unlisted(r, name, ret);
 }
 
 static void decide_literal(const struct egress_rules *r, const struct egress_target *t, struct egress_verdict *ret)

@@ -46,6 +46,10 @@ enum egress_reason {
 	EGRESS_PROXY_UNREACHABLE, /* "proxy-unreachable" */
 	EGRESS_PROXY_AUTH,        /* "proxy-auth" */
 	EGRESS_PROXY_REFUSED,     /* "proxy-refused" */
+	/* Of what no rule names, where the policy says ask. */
+	EGRESS_ASKED,         /* "asked": the session's owner is to be asked; never the end of it */
+	EGRESS_UNANSWERED,    /* "unanswered": nobody has answered in time */
+	EGRESS_OWNER_REFUSED, /* "owner-refused": the answer was no */
 	EGRESS_REASON_COUNT
 };
 
@@ -98,7 +102,7 @@ struct egress_pin {
 /* What becomes of names that no rule is about; the stricter ones come first. */
 enum egress_unlisted {
 	EGRESS_UNLISTED_DENY = 0,
-	EGRESS_UNLISTED_ASK,   /* refused while nobody is there to be asked */
+	EGRESS_UNLISTED_ASK,   /* public names: the session's owner is asked; all else is refused */
 	EGRESS_UNLISTED_LEARN, /* public names are let through, with a reason of their own for the audit log */
 	EGRESS_UNLISTED_COUNT
 };

@@ -70,6 +70,17 @@ static const struct reason reasons[] = {
 				"The administrator has to mend authFile of upstreamProxy." },
 	[EGRESS_PROXY_REFUSED] = { "proxy-refused", "The upstream proxy refuses this host.",
 				   "The policy allows it: who runs that proxy has to allow it there, too." },
+	[EGRESS_ASKED] = { "asked", "No rule of the policy names this host: the session's owner is asked.", "+" },
+	[EGRESS_UNANSWERED] = { "unanswered",
+				"No rule of the policy names this host, and nobody has answered in time whether it "
+				"may be reached.",
+				"Who runs the session sees what it asks for with isoctl pending.", true },
+	[EGRESS_OWNER_REFUSED] = { "owner-refused",
+				   "No rule of the policy names this host, and the session's owner was asked and said "
+				   "no.",
+				   "It is not asked again in this session: only its owner can let it through, by "
+				   "isoctl "
+				   "grant." },
 };
 _Static_assert(ARRAY_SIZE(reasons) == EGRESS_REASON_COUNT, "one entry a reason");
 

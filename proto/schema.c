@@ -181,6 +181,15 @@ static const struct json_field revoke_fields[] = {
 };
 const struct json_schema schema_revoke = SCHEMA(revoke_fields, "Revoke", struct revoke_parameters);
 
+static const struct json_field answer_fields[] = {
+	{ "question", JSON_FIELD_STRING, offsetof(struct answer_parameters, question), .required = true,
+	  .max = SESSION_NAME_MAX },
+	{ "allow", JSON_FIELD_BOOL, offsetof(struct answer_parameters, allow), .required = true },
+	{ "scope", JSON_FIELD_STRING, offsetof(struct answer_parameters, scope) },
+	{ "seconds", JSON_FIELD_INTEGER, offsetof(struct answer_parameters, seconds), .max = GRANT_SECONDS_MAX },
+};
+const struct json_schema schema_answer = SCHEMA(answer_fields, "Answer", struct answer_parameters);
+
 static const struct json_field get_interface_description_fields[] = {
 	{ "interface", JSON_FIELD_STRING, offsetof(struct get_interface_description_parameters, interface),
 	  .required = true },
@@ -208,6 +217,8 @@ const struct schema_method schema_methods[] = {
 	{ "org.isod.PolicyReload", &schema_policy_reload },
 	{ "org.isod.Grant", &schema_grant },
 	{ "org.isod.Revoke", &schema_revoke },
+	{ "org.isod.Pending", &schema_none },
+	{ "org.isod.Answer", &schema_answer },
 	{ "org.isod.Status", &schema_none },
 	{ "org.varlink.service.GetInfo", &schema_none },
 	{ "org.varlink.service.GetInterfaceDescription", &schema_get_interface_description },

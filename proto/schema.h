@@ -130,6 +130,13 @@ struct revoke_parameters {
 	const char *host;
 };
 
+struct answer_parameters {
+	const char *question;
+	bool allow;
+	const char *scope; /* or NULL */
+	int64_t seconds;   /* 0 where absent */
+};
+
 struct policy_test_parameters {
 	struct json_objects policies; /* struct schema_policy */
 	const char *cwd;              /* bytes */
@@ -159,6 +166,7 @@ extern const struct json_schema schema_policy_test;
 extern const struct json_schema schema_policy_reload;
 extern const struct json_schema schema_grant;
 extern const struct json_schema schema_revoke;
+extern const struct json_schema schema_answer;
 extern const struct json_schema schema_get_interface_description;
 /* Methods without parameters: .size is 1, the struct holds nothing. */
 extern const struct json_schema schema_none;

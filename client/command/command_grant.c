@@ -9,9 +9,7 @@
 #include "client/call.h"
 #include "client/command.h"
 #include "client/listing.h"
-#include "client/policy/policy_host.h"
-#include "client/policy/policy_store.h"
-#include "client/policy/policy_texts.h"
+#include "client/policy/grant_file.h"
 #include "client/policy/reload.h"
 #include "client/report.h"
 
@@ -58,28 +56,9 @@ static int change(const struct client *client, const char *method, char **operan
 static int write_down(const struct client *client, const struct grant_options *o, const char *session, const char *host,
 		      struct error *e)
 {
-	_cleanup_call_ struct call call = CALL_INIT, reload = CALL_INIT;
-	const struct json_value *found = reload_find(client, session, &call, e);
-	const struct json_value *uid = found ? json_get(found, "uid") : NULL;
-	_cleanup_free_ char *project = found ? reload_project(found) : NULL, *file = NULL;
-	char rule[EGRESS_RULE_TEXT_MAX];
-	const char *rules[] = { rule };
-	int r;
+	_cleanup_call_ struct call reload = CALL_INIT;
+	int r = grant_file_write(client, session, host, o->scope == GRANT_ALWAYS, o->yes, e);
 
-	if (!found)
-		return -ENOENT;
-	if (!uid || uid->type != JSON_INTEGER || uid->integer != geteuid())
-		return error_set(e, ERROR_REFUSED, EPERM, "grant", "Its owner can.",
-				 "The session is another user's: what is written down is the user's own.");
-	r = policy_host_check_grant(json_get(call.reply.parameters, "policy"), host, rule, e);
-	if (r < 0)
-		return r;
-	file = o->scope == GRANT_ALWAYS ? policy_texts_user_path(policy_texts_home(), getenv("XDG_CONFIG_HOME"))
-	       : project                ? policy_store_project_path(project)
-					: NULL;
-	if (!file)
-		return error_set(e, ERROR_INVALID, ENOENT, "grant", "", "There is no home folder to keep it in.");
-	r = policy_store_allow(file, o->scope == GRANT_PROJECT ? project : NULL, rules, 1, o->yes, e);
 	return r < 0 ? r : reload_session(client, session, NULL, &reload, e);
 }
 

@@ -40,6 +40,8 @@ static const struct method {
 	{ "org.isod.PolicyReload", &schema_policy_reload, METHOD_LATER, method_policy_reload },
 	{ "org.isod.Grant", &schema_grant, METHOD_LATER, method_grant },
 	{ "org.isod.Revoke", &schema_revoke, METHOD_LATER, method_revoke },
+	{ "org.isod.Pending", &schema_none, 0, method_pending },
+	{ "org.isod.Answer", &schema_answer, METHOD_LATER, method_answer },
 	{ "org.isod.Status", &schema_none, 0, method_status },
 };
 

@@ -40,6 +40,8 @@ int method_exec(struct connection *c, const struct call *call, const void *param
 int method_kill(struct connection *c, const struct call *call, const void *parameters, struct error *e);
 int method_policy_show(struct connection *c, const struct call *call, const void *parameters, struct error *e);
 int method_policy_reload(struct connection *c, const struct call *call, const void *parameters, struct error *e);
+int method_pending(struct connection *c, const struct call *call, const void *parameters, struct error *e);
+int method_answer(struct connection *c, const struct call *call, const void *parameters, struct error *e);
 int method_grant(struct connection *c, const struct call *call, const void *parameters, struct error *e);
 int method_revoke(struct connection *c, const struct call *call, const void *parameters, struct error *e);
 int method_policy_test(struct connection *c, const struct call *call, const void *parameters, struct error *e);

@@ -186,6 +186,7 @@ static void drop_live_parts(struct session *s)
 	if (!uv_is_closing((uv_handle_t *)&s->reload_timer))
 		uv_close((uv_handle_t *)&s->reload_timer, on_timer_closed);
 	grants_done(&s->grants);
+	questions_done(&s->questions);
 	audit_close(&s->control->audit, &s->audit);
 	late_done_paths(&s->late);
 	usage_forget(s);

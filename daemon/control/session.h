@@ -14,6 +14,7 @@
 #include "daemon/control/exec.h"
 #include "daemon/control/grants.h"
 #include "daemon/control/late.h"
+#include "daemon/control/questions.h"
 #include "daemon/control/reload.h"
 #include "daemon/control/session_link.h"
 #include "daemon/control/string_list.h"
@@ -69,6 +70,7 @@ struct session {
 	struct session_usage *usage; /* NULL: nothing was told */
 	struct reload reload;
 	struct grants grants;
+	struct questions questions;
 	struct audit_file audit;
 	struct session_link link;
 	struct exec_list execs;    /* commands that were added to it */

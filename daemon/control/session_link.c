@@ -29,6 +29,7 @@ union message {
 	struct session_usage usage;
 	struct session_budget budget;
 	struct session_last last;
+	struct session_question question;
 };
 
 static void on_closed(uv_handle_t *handle)
@@ -139,6 +140,8 @@ static int handle(struct session *s, const union message *m, size_t n)
 		return 0;
 	case SESSION_LAST:
 		return session_last_add(s, &m->last, n);
+	case SESSION_ASKED:
+		return questions_on_asked(s, &m->question, n);
 	case SESSION_CLIENTS:
 	case SESSION_LOST:
 	case SESSION_EXITED:
@@ -148,6 +151,7 @@ static int handle(struct session *s, const union message *m, size_t n)
 	case SESSION_RULES_DONE:
 	case SESSION_ONCE:
 	case SESSION_RECORD:
+	case SESSION_ASK_OVER:
 		break;
 	default:
 		return -EBADMSG;
@@ -162,6 +166,8 @@ static int handle(struct session *s, const union message *m, size_t n)
 		return audit_record(s, m->status.kind, m->status.value);
 	if (m->type == SESSION_CLIENTS)
 		return take_clients(s, &m->status);
+	if (m->type == SESSION_ASK_OVER)
+		return questions_on_over(s, m->status.kind, (uint32_t)m->status.value);
 	if (m->type == SESSION_LOST) {
 		audit_lost(s, (uint32_t)m->status.value);
 	} else if (m->type == SESSION_EXITED) {
@@ -307,6 +313,11 @@ static int send_status(struct session_link *l, uint32_t type, uint32_t kind, int
 int session_link_signal(struct session_link *l, int signal)
 {
 	return send_status(l, SESSION_SIGNAL, 0, signal);
+}
+
+int session_link_answer(struct session_link *l, uint32_t number, uint32_t answer)
+{
+	return send_status(l, SESSION_ANSWER, answer, (int32_t)number);
 }
 
 void session_link_ending(struct session_link *l, enum exit_kind kind, int32_t value)

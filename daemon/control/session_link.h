@@ -40,6 +40,8 @@ int session_link_rules(struct session_link *l, int fd, uint32_t generation);
 int session_link_signal(struct session_link *l, int signal);
 /* Says why the session is about to be killed, for the client of its terminal. No matter if it does not arrive: then the
  * helper says that the session was lost. */
+/* A question of the session's: enum session_answer. 0 or -errno. */
+int session_link_answer(struct session_link *l, uint32_t number, uint32_t answer);
 void session_link_ending(struct session_link *l, enum exit_kind kind, int32_t value);
 
 #endif

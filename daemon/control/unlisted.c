@@ -17,9 +17,8 @@ static const char *note_of(const struct policy *p)
 		       "recorded. "
 		       "Afterwards: isoctl policy learn";
 	if (p->egress.unlisted == EGRESS_UNLISTED_ASK)
-		return "Nobody is there to be asked (onUnlisted): hosts that no rule names are refused until isoctl "
-		       "grant "
-		       "lets them through";
+		return "Hosts that no rule names are asked about (onUnlisted): connections to them are held until you "
+		       "answer, in another terminal: isoctl pending, isoctl approve, isoctl deny";
 	return NULL;
 }
 

@@ -90,6 +90,13 @@ void events_connection(struct events *e, const struct session_connection *c)
 	end(w, &line);
 }
 
+/* Its policy never asks. */
+void events_question(struct events *e, const struct session_question *q)
+{
+	(void)e;
+	(void)q;
+}
+
 void events_budget(struct events *e, uint32_t account, uint32_t direction, uint64_t limit, uint32_t generation)
 {
 	_cleanup_buffer_ struct buffer line = BUFFER_INIT(LINE_MAX_BYTES);

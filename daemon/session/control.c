@@ -98,6 +98,11 @@ static int dispatch(struct control *c, const struct session_status *m, ssize_t l
 		return 0;
 	case SESSION_OUTPUT:
 		return m->kind == 1 || m->kind == 2 ? c->handlers->output(c->data, fds[0], m->kind == 2) : -EBADMSG;
+	case SESSION_ANSWER:
+		if (m->kind != ANSWER_YES && m->kind != ANSWER_NO)
+			return -EBADMSG;
+		c->handlers->answer(c->data, (uint32_t)m->value, m->kind);
+		return 0;
 	case SESSION_RULES:
 		return take_rules(c, m->value, fds[0]);
 	default:

@@ -18,6 +18,8 @@ struct control_handlers {
 	void (*ending)(void *data, uint32_t kind, int32_t value);
 	/* rules, with their generation set, become the handler's. */
 	void (*rules)(void *data, struct egress_rules *rules);
+	/* To a question of this session's: enum session_answer. */
+	void (*answer)(void *data, uint32_t number, uint32_t answer);
 	/* Every queued event was sent. May come at any time, more than once. */
 	void (*flushed)(void *data);
 	/* Once: end of file (err 0), a malformed message or a failed call. Nothing comes after it. */

@@ -190,6 +190,17 @@ void events_agent(struct events *e, const struct session_agent *s)
 	wake(e);
 }
 
+void events_question(struct events *e, const struct session_question *q)
+{
+	struct session_question copy = *q;
+
+	copy.type = SESSION_ASKED;
+	escape_program(copy.program, q->program);
+	if (push_after_gap(e, &copy, sizeof(copy), e->max + STATUS_ROOM) < 0)
+		e->lost++;
+	wake(e);
+}
+
 void events_budget(struct events *e, uint32_t account, uint32_t direction, uint64_t limit, uint32_t generation)
 {
 	const struct session_budget m = { .type = SESSION_BUDGET,

@@ -31,6 +31,8 @@ void events_status(struct events *e, uint32_t type, uint32_t kind, int32_t value
 void events_late(struct events *e, const struct late_event *event);
 /* .type is set; bytes of the program's name likewise. */
 void events_agent(struct events *e, const struct session_agent *s);
+/* .type is filled in; bytes of the program's name likewise. Kept room for as a status is. */
+void events_question(struct events *e, const struct session_question *q);
 /* An account of the budget is used up, and there was more. direction: enum egress_direction. */
 void events_budget(struct events *e, uint32_t account, uint32_t direction, uint64_t limit, uint32_t generation);
 /* .type is filled in. Not sent where there is no room: the next one says more. */

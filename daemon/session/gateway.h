@@ -33,6 +33,8 @@ void gateway_use_tls(struct gateway *g, struct proxy_tls *tls);
 /* The rules were replaced in place: every connection is judged again, and what no longer fits is closed, with its audit
  * event. Returns how many were. */
 unsigned gateway_rules_changed(struct gateway *g);
+/* The session's owner has answered one of its questions (gateway/ask.h): enum session_answer. */
+void gateway_answered(struct gateway *g, uint32_t number, uint32_t answer);
 /*
  * The program has ended: connections go on until what it has sent was taken by the peers, for 2 s at most. Then,
  * perhaps at once, calls done(), from where gateway_close() may be called; not called after gateway_close().

@@ -79,3 +79,9 @@ unsigned network_set_rules(struct network *n, struct egress_rules *live, struct 
 	egress_rules_done(&old);
 	return n->gateway ? gateway_rules_changed(n->gateway) : 0;
 }
+
+void network_answered(struct network *n, uint32_t number, uint32_t answer)
+{
+	if (n->gateway)
+		gateway_answered(n->gateway, number, answer);
+}

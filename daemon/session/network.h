@@ -36,5 +36,7 @@ void network_close(struct network *n);
 /* Puts next, which is taken, into the place of live, which all parts look at; also before network_open(). Returns how
  * many connections were closed for it. */
 unsigned network_set_rules(struct network *n, struct egress_rules *live, struct egress_rules *next);
+/* To a question of the gateway's. */
+void network_answered(struct network *n, uint32_t number, uint32_t answer);
 
 #endif

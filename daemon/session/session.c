@@ -265,6 +265,11 @@ static void on_rules(void *data, struct egress_rules *rules)
 	events_status(control_events(s->control), SESSION_RULES_DONE, closed, (int32_t)s->setup->rules->generation);
 }
 
+static void on_answer(void *data, uint32_t number, uint32_t answer)
+{
+	network_answered(&((struct session *)data)->network, number, answer);
+}
+
 static void on_flushed(void *data)
 {
 	struct session *s = data;
@@ -288,6 +293,7 @@ static const struct control_handlers control_handlers = {
 	.signal = on_signal,
 	.ending = on_ending,
 	.rules = on_rules,
+	.answer = on_answer,
 	.flushed = on_flushed,
 	.ended = on_control_ended,
 };

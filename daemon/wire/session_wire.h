@@ -52,6 +52,13 @@ enum session_type {
 	/* control -> session */
 	SESSION_OUTPUT, /* struct session_status, 1 descriptor: the end of a pipe to read, kind = 1 stdout, 2 stderr; of
 			   a session with SESSION_DETACHED (context.h) and no terminal, once each */
+	/* session -> control */
+	SESSION_ASKED,    /* struct session_question: the owner is to be asked; one for each host at a time */
+	SESSION_ASK_OVER, /* struct session_status: value = number of a question that needs no answer any more, kind =
+			     enum session_question_end */
+	/* control -> session */
+	SESSION_ANSWER, /* struct session_status: value = number of a question, kind = enum session_answer. Where it is
+			   yes, the rules that allow it were sent before */
 	SESSION_TYPE_END
 };
 
@@ -61,6 +68,10 @@ enum session_attach_flags {
 	SESSION_ATTACH_TAKE = 1 << 1,  /* even where another drives */
 	SESSION_ATTACH_STAYS = 1 << 2, /* the session goes on without it */
 };
+
+enum session_question_end { QUESTION_LAPSED = 1, QUESTION_MOOT /* the rules say what is to be done with it now */ };
+
+enum session_answer { ANSWER_YES = 1, ANSWER_NO };
 
 enum session_via {
 	VIA_CONNECT = 1,
@@ -135,6 +146,18 @@ struct session_agent {
 	char target[SESSION_NAME_MAX];             /* host, namespace; hash, command; "" = not known */
 	char program[SESSION_PROGRAM_MAX];
 	uint32_t reserved;
+};
+
+/* May the session reach name? */
+struct session_question {
+	uint32_t type;
+	uint32_t number; /* at least 1, each one larger than the one before */
+	uint32_t via;    /* enum session_via: of the first connection that is held for it */
+	uint32_t pid;    /* in the session's namespace, or 0 */
+	uint16_t port;
+	uint16_t reserved[3];
+	char name[SESSION_NAME_MAX]; /* canonical host name */
+	char program[SESSION_PROGRAM_MAX];
 };
 
 struct session_connection {

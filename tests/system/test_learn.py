@@ -101,11 +101,6 @@ def test_a_reload_closes_it(isod, far, user_policy, session):
     assert isod.last_session()['learning'] is False
 
 
-def test_ask_refuses_and_says_what_helps(isod, far):
-    r = isod.sh('curl -sS http://far.example/hello', options=['--on-unlisted', 'ask'])
-    assert b'not-listed' in r.out and 'isoctl grant' in r.errors, r
-
-
 def test_rules_of_what_was_learned(isod, far, user_policy):
     """From the log of a session that has ended: one rule a host and port, wildcards where asked for; nothing that is allowed
     or denied by now, and nothing that was refused."""

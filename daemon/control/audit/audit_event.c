@@ -112,6 +112,16 @@ static int end(struct session *s, struct json_writer *w, struct buffer *line)
 	return r;
 }
 
+struct json_writer *audit_event_begin(struct session *s, struct buffer *line, const char *event)
+{
+	return begin(s, line, event);
+}
+
+void audit_event_end(struct session *s, struct json_writer *w, struct buffer *line)
+{
+	end(s, w, line);
+}
+
 /* Over every argument with its NUL, so that the whole can be proven later. */
 static int hash_argv(const char *const *argv, char ret[65])
 {

@@ -9,8 +9,10 @@
 
 struct audit;
 struct audit_file;
+struct buffer;
 struct grant;
 struct json_writer;
+struct question;
 struct session;
 
 /* Bytes of arguments in one line; beyond, they are cut and the SHA-256 of all of them is given. */
@@ -24,6 +26,14 @@ void audit_adopted(struct session *s);
 int audit_policy(struct session *s);
 /* event: "grant", "revoke", "grant.used", "grant.expired". seconds: 0 = until the session ends. */
 void audit_grant(struct session *s, const char *event, const struct grant *grant, uint64_t seconds);
+/* A line with the members that each has, NULL without memory; and what puts it into the log. */
+struct json_writer *audit_event_begin(struct session *s, struct buffer *line, const char *event);
+void audit_event_end(struct session *s, struct json_writer *w, struct buffer *line);
+/* audit_question.c */
+void audit_asked(struct session *s, const struct question *q);
+/* answer: "yes", "no", "none" (in time), "rules" (that were changed say it). scope: of a yes, or NULL. uid: who
+ * answered; UINT32_MAX: nobody. */
+void audit_answered(struct session *s, const struct question *q, const char *answer, const char *scope, uint32_t uid);
 void audit_start_failed(struct session *s, const struct error *e);
 /* A run that was refused before its start was written: the one entry of a file of its own, which is closed then. */
 void audit_refused(struct session *s, const char *const *argv, const char *project, int32_t pid, const struct error *e);

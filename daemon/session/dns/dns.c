@@ -143,7 +143,8 @@ size_t dns_answer(struct dns *d, const uint8_t *query, size_t len, uint8_t ret[D
 	} else if (r == 0 && !answer_reverse(d, &q, &answer)) {
 		if (q.name[0])
 			egress_decide_dns(d->rules, q.name, &v);
-		if (v.allowed)
+		/* The address stands for the name alone: what connects to it is held until there is an answer. */
+		if (v.allowed || v.reason == EGRESS_ASKED)
 			answer_allowed(d, &q, address, &answer);
 		else
 			deny(d, &q, &v, &answer);

@@ -37,7 +37,7 @@ int capture_original_target(int fd, int family, uint8_t ret_address[16], uint16_
 	return 0;
 }
 
-void capture_judge(struct connection *c, int family, const struct address_port *to)
+void capture_judge(struct connection *c, int family, const struct address_port *to, void (*judge)(struct connection *c))
 {
 	const char *name;
 
@@ -48,14 +48,14 @@ void capture_judge(struct connection *c, int family, const struct address_port *
 	}
 	name = names_lookup(c->gateway->names, family, to->address);
 	if (name && target_from_name(name, to->port, &c->target) == 0) {
-		judge_target(c);
+		judge(c);
 		return;
 	}
 	target_from_address(family, to->address, to->port, &c->target);
 	if (names_is_invented(family, to->address))
 		c->verdict.reason = EGRESS_UNKNOWN_ADDRESS;
 	else
-		judge_target(c);
+		judge(c);
 }
 
 static bool connected(struct connection *c)
@@ -65,17 +65,24 @@ static bool connected(struct connection *c)
 	return true;
 }
 
+/* Once there is an answer. */
+static bool again(struct connection *c)
+{
+	judge_target(c);
+	return c->verdict.allowed ? connection_connect(c, connected) : ask_or_refuse(c, again);
+}
+
 void capture_start(struct connection *c, int family, const struct address_port *to)
 {
 	c->captured = c->bound = true;
 	c->answer = ANSWER_RESET;
 	c->state = CONNECTION_PEEK;
-	capture_judge(c, family, to);
+	capture_judge(c, family, to, judge_target);
 	audit_begin(c, VIA_CAPTURE);
 	if (c->target.port == 80 || c->target.port == 443) {
 		connection_start(c, CONNECTION_PEEK);
 		return;
 	}
-	if (!c->verdict.allowed ? refuse(c, c->verdict.reason) : connection_connect(c, connected))
+	if (!c->verdict.allowed ? ask_or_refuse(c, again) : connection_connect(c, connected))
 		connection_step(c);
 }

@@ -5,8 +5,10 @@
 
 int capture_original_target(int fd, int family, uint8_t ret_address[16], uint16_t *ret_port);
 
-/* Judges a new connection by where it was meant to go, NULL where it was not redirected: c->target and c->verdict. */
-void capture_judge(struct connection *c, int family, const struct address_port *to);
+/* Judges (judge.h) a new connection by where it was meant to go, NULL where it was not redirected: c->target and
+ * c->verdict. */
+void capture_judge(struct connection *c, int family, const struct address_port *to,
+		   void (*judge)(struct connection *c));
 /* Judges a new connection and starts it. c may be gone afterwards. */
 void capture_start(struct connection *c, int family, const struct address_port *to);
 

@@ -21,10 +21,10 @@ static bool dial_step(struct connection *c);
 static bool closed_step(struct connection *c);
 
 static const connection_step_fn steps[CONNECTION_STATE_COUNT] = {
-	[CONNECTION_REQUEST] = request_step,   [CONNECTION_SOCKS] = socks_step,   [CONNECTION_PEEK] = peek_step,
-	[CONNECTION_DIAL] = dial_step,         [CONNECTION_PROXY] = proxy_step,   [CONNECTION_FIRST] = first_step,
-	[CONNECTION_EXCHANGE] = exchange_step, [CONNECTION_TUNNEL] = tunnel_step, [CONNECTION_REFUSED] = refused_step,
-	[CONNECTION_LINGER] = linger_step,     [CONNECTION_CLOSED] = closed_step,
+	[CONNECTION_REQUEST] = request_step, [CONNECTION_SOCKS] = socks_step,       [CONNECTION_PEEK] = peek_step,
+	[CONNECTION_HELD] = held_step,       [CONNECTION_DIAL] = dial_step,         [CONNECTION_PROXY] = proxy_step,
+	[CONNECTION_FIRST] = first_step,     [CONNECTION_EXCHANGE] = exchange_step, [CONNECTION_TUNNEL] = tunnel_step,
+	[CONNECTION_REFUSED] = refused_step, [CONNECTION_LINGER] = linger_step,     [CONNECTION_CLOSED] = closed_step,
 };
 
 void connection_step(struct connection *c)
@@ -111,6 +111,7 @@ bool connection_close(struct connection *c)
 	if (c->state != CONNECTION_CLOSED) {
 		c->state = CONNECTION_CLOSED;
 		g->n_connections--;
+		ask_release(c);
 		connection_close_upstream(c);
 		poller_close_watch(&g->poller, &c->client);
 		relay_done(&c->up);

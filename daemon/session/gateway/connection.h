@@ -15,6 +15,7 @@
  *   SOCKS      greeting and request of SOCKS5 in .in, .socks says which. Upstream: none.
  *   PEEK       the first bytes of a client that must speak first (ports 80 and 443). Upstream: none, or what the
  *              upstream proxy has connected.
+ *   HELD       the answer of the session's owner (ask.h); the client is not read. .again goes on. Upstream: none.
  *   DIAL       .dial; the client is not read. .then goes on.
  *   PROXY      the upstream proxy's answer; the client is not read. Upstream: connected to it. .connected goes on.
  *   FIRST      first bytes of either side on another port. Upstream: connected, nothing sent.
@@ -28,6 +29,7 @@ enum connection_state {
 	CONNECTION_REQUEST,
 	CONNECTION_SOCKS,
 	CONNECTION_PEEK,
+	CONNECTION_HELD,
 	CONNECTION_DIAL,
 	CONNECTION_PROXY,
 	CONNECTION_FIRST,
@@ -101,6 +103,8 @@ struct connection {
 	struct dial *dial;
 	connection_step_fn then;      /* after a step of .dial */
 	connection_step_fn connected; /* with .upstream open */
+	struct question *question;    /* that it is held for, or NULL (ask.h) */
+	connection_step_fn again;     /* judges it anew after that */
 	struct exchange *exchange;
 	struct target target;
 	struct egress_verdict verdict; /* of .target */

@@ -18,6 +18,7 @@ enum deadline_length {
 	DEADLINE_SAY,       /* 30 s: for the client to say completely what it wants */
 	DEADLINE_DIAL,      /* 30 s: for resolver and host together */
 	DEADLINE_KEEPALIVE, /* 60 s: until connections are looked at that may have lived for long (keepalive.h) */
+	DEADLINE_QUESTION,  /* LIMIT_QUESTION_MS: for the session's owner to answer */
 	DEADLINE_IDLE,      /* 1 h without a byte, of what is not used or half closed */
 	DEADLINE_LENGTH_COUNT
 };

@@ -13,6 +13,7 @@
 #include "daemon/session/gateway/capture.h"
 #include "daemon/session/gateway/connection.h"
 #include "daemon/session/gateway/crowd.h"
+#include "daemon/session/gateway/judge.h"
 #include "daemon/session/gateway/keepalive.h"
 #include "daemon/session/gateway/refusal.h"
 #include "daemon/session/gateway/usage.h"
@@ -70,7 +71,7 @@ static void serve(struct listener *l, int fd, const struct sockaddr *peer)
 	if (reason != EGRESS_ALLOWED) {
 		c->answer = l->captures ? ANSWER_RESET : ANSWER_HTTP;
 		if (l->captures)
-			capture_judge(c, l->family, redirected ? &to : NULL);
+			capture_judge(c, l->family, redirected ? &to : NULL, judge_look);
 		audit_begin(c, l->captures ? VIA_CAPTURE : VIA_HTTP);
 		if (refuse(c, reason))
 			connection_step(c);
@@ -169,6 +170,7 @@ int gateway_open(uv_loop_t *loop, struct egress_rules *rules, struct names *name
 	g->out.max = 2 * LIMIT_HTTP_HEAD + RELAY_SCRATCH;
 	g->open_parts = 2;
 	TAILQ_INIT(&g->connections);
+	ask_open(g);
 	resolver_open(&g->resolver, loop, rules);
 	resolver_open(&g->proxy_resolver, loop, NULL);
 	deadlines_open(&g->deadlines, loop);
@@ -236,6 +238,7 @@ void gateway_close(struct gateway *g)
 		audit_end(c, EGRESS_ALLOWED);
 		connection_drop(c);
 	}
+	ask_close(g);
 	if (g->tls)
 		g->tls->service->close(g->tls);
 	deadline_clear(&g->deadlines, &g->usage.next);

@@ -3,6 +3,7 @@
 /* The gateway as its own files see it. */
 #include "base/buffer.h"
 #include "daemon/session/gateway.h"
+#include "daemon/session/gateway/ask.h"
 #include "daemon/session/gateway/budget.h"
 #include "daemon/session/gateway/deadline.h"
 #include "daemon/session/gateway/hosts.h"
@@ -85,6 +86,7 @@ struct gateway {
 	unsigned n_connections; /* with a socket */
 	size_t held;            /* holding.c */
 	struct crowd crowd;
+	struct asking asking;
 	unsigned open_parts;
 	struct buffer out;           /* heads are built here */
 	char scratch[RELAY_SCRATCH]; /* bytes under way, within one callback */

@@ -14,16 +14,25 @@ void judge_release(struct connection *c)
 	c->once = 0;
 }
 
+void judge_look(struct connection *c)
+{
+	struct egress_verdict *v = &c->verdict;
+
+	target_decide(&c->target, c->gateway->rules, c->once, v);
+	/* Which address the proxy would take for it is not seen here, and a private one is none to learn. */
+	if (v->reason == EGRESS_LEARNED && proxy_call_takes(c))
+		*v = (struct egress_verdict){ .reason = EGRESS_NOT_LISTED, .rule = EGRESS_NO_RULE };
+	if (v->reason == EGRESS_ASKED && ask_was_refused(c))
+		v->reason = EGRESS_OWNER_REFUSED;
+}
+
 void judge_target(struct connection *c)
 {
 	struct egress_rules *rules = c->gateway->rules;
 	struct egress_verdict *v = &c->verdict;
 	uint32_t once;
 
-	target_decide(&c->target, rules, c->once, v);
-	/* Which address the proxy would take for it is not seen here, and a private one is none to learn. */
-	if (v->reason == EGRESS_LEARNED && proxy_call_takes(c))
-		*v = (struct egress_verdict){ .reason = EGRESS_NOT_LISTED, .rule = EGRESS_NO_RULE };
+	judge_look(c);
 	if (!v->allowed)
 		return;
 	c->audit.learned = v->reason == EGRESS_LEARNED;

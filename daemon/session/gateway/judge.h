@@ -10,6 +10,8 @@ struct connection;
 
 /* c->target -> c->verdict. */
 void judge_target(struct connection *c);
+/* The same of one that is not let through whatever it says: a rule for one connection stays for another. */
+void judge_look(struct connection *c);
 /* May a ClientHello that names this server (NULL: none) go on to the target? EGRESS_ALLOWED, or why not. What it was
  * like is remembered. */
 uint32_t judge_hello(struct connection *c, const char *name, size_t len, bool ech);

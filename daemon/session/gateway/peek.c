@@ -7,6 +7,20 @@
 #include "daemon/session/gateway/refusal.h"
 #include "daemon/session/gateway/tls_hello.h"
 
+/* Whatever the owner says. */
+static bool is_refused(const struct connection *c)
+{
+	return !c->verdict.allowed && c->verdict.reason != EGRESS_ASKED;
+}
+
+/* Once there is an answer: the hello is still in .in. */
+static bool again(struct connection *c)
+{
+	judge_target(c);
+	c->state = CONNECTION_PEEK;
+	return true;
+}
+
 /* 1: the hello is complete and right. 0: more. -1: refused, *ret_step is what the step returns. */
 static int look_at_hello(struct connection *c, bool *ret_step)
 {
@@ -17,15 +31,15 @@ static int look_at_hello(struct connection *c, bool *ret_step)
 	if (n == 0)
 		return 0;
 	c->answer = ANSWER_TLS;
-	if (!c->verdict.allowed)
+	if (is_refused(c))
 		reason = c->verdict.reason;
 	else if (n < 0)
 		reason = EGRESS_BAD_TLS;
 	else
 		reason = judge_hello(c, hello.has_name ? hello.name : NULL, hello.name_len, hello.ech);
-	if (reason == EGRESS_ALLOWED)
+	if (reason == EGRESS_ALLOWED && c->verdict.allowed)
 		return 1;
-	*ret_step = refuse(c, reason);
+	*ret_step = reason == EGRESS_ALLOWED ? ask_or_refuse(c, again) : refuse(c, reason);
 	return -1;
 }
 
@@ -57,7 +71,7 @@ bool peek_step(struct connection *c)
 			if (r != 0)
 				return r < 0 ? step : connection_connect(c, tunnel_begin);
 		} else if (c->in.len > 0 && c->target.port == 443) {
-			return refuse(c, c->verdict.allowed ? EGRESS_NOT_TLS : c->verdict.reason);
+			return refuse(c, is_refused(c) ? c->verdict.reason : EGRESS_NOT_TLS);
 		} else if (c->in.len > 0) {
 			return requests_begin(c);
 		}
@@ -67,7 +81,7 @@ bool peek_step(struct connection *c)
 		if (n < 0) {
 			if (n == -ENOMEM)
 				return refuse(c, EGRESS_LIMIT);
-			if (!c->verdict.allowed)
+			if (is_refused(c))
 				return refuse(c, c->verdict.reason);
 			return refuse(c, begins_like_tls(c) ? EGRESS_BAD_TLS : EGRESS_TIMEOUT);
 		}

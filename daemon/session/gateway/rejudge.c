@@ -11,6 +11,9 @@ static void judge(struct connection *c)
 	uint32_t hello;
 
 	judge_target(c);
+	/* Nobody is asked about what goes on already. */
+	if (c->verdict.reason == EGRESS_ASKED)
+		c->verdict.reason = EGRESS_NOT_LISTED;
 	hello = judge_hello_again(c);
 	if (c->verdict.allowed && hello != EGRESS_ALLOWED) {
 		c->verdict.allowed = false;
@@ -98,6 +101,7 @@ unsigned gateway_rules_changed(struct gateway *g)
 		if (c->state != CONNECTION_CLOSED && c->state != CONNECTION_LINGER)
 			admit_meter(c);
 	n = gateway_rejudge(g);
+	ask_rules_changed(g);
 	usage_tell(g);
 	return n;
 }

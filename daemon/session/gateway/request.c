@@ -66,6 +66,17 @@ static const char use_connect[] = "Requests for https:// go through CONNECT: set
 static const char use_absolute[] = "This is a proxy. It serves CONNECT host:port and absolute requests such as "
 				   "GET http://host/path.";
 
+/* Once there is an answer: the head is still in .in, and is judged as if it had come now. */
+static bool again(struct connection *c)
+{
+	if (c->bound)
+		judge_target(c);
+	c->audit.count--;
+	c->in_looked = 0;
+	c->state = CONNECTION_REQUEST;
+	return true;
+}
+
 static bool connect_request(struct connection *c, const struct request *q)
 {
 	int r;
@@ -81,7 +92,7 @@ static bool connect_request(struct connection *c, const struct request *q)
 	audit_begin(c, VIA_CONNECT);
 	judge_target(c);
 	if (!c->verdict.allowed)
-		return refuse(c, c->verdict.reason);
+		return ask_or_refuse(c, again);
 	buffer_consume(&c->in, q->len);
 	c->in_looked = 0;
 	return tunnel_open(c);
@@ -96,7 +107,7 @@ static bool bound_request(struct connection *c, struct request *q)
 
 	audit_begin(c, via_of(c));
 	if (!c->verdict.allowed)
-		return refuse(c, c->verdict.reason);
+		return ask_or_refuse(c, again);
 	if (http_slice_is(q->head.method, "CONNECT"))
 		return bad(c);
 	if (q->head.target.at[0] == '/' || http_slice_is(q->head.target, "*")) {
@@ -142,7 +153,7 @@ static bool absolute_request(struct connection *c, struct request *q)
 	audit_begin(c, VIA_HTTP);
 	judge_target(c);
 	if (!c->verdict.allowed)
-		return refuse(c, c->verdict.reason);
+		return ask_or_refuse(c, again);
 	/* There it is TLS, whatever way in is taken. */
 	if (c->target.port == 443)
 		return refuse(c, EGRESS_NOT_TLS);
@@ -182,7 +193,7 @@ static bool malformed(struct connection *c, ssize_t error)
 		via = read_target(c, &c->target);
 	}
 	audit_begin(c, via);
-	if (c->bound && !c->verdict.allowed)
+	if (c->bound && !c->verdict.allowed && c->verdict.reason != EGRESS_ASKED)
 		return refuse(c, c->verdict.reason);
 	if (error == -EPROTONOSUPPORT)
 		return refuse_with(c, 505, EGRESS_BAD_HTTP, "Only HTTP/1.0 and HTTP/1.1 are understood here.");

@@ -35,6 +35,14 @@ static bool malformed(struct connection *c, unsigned code)
 	return refuse_with(c, code, EGRESS_BAD_SOCKS, NULL);
 }
 
+/* Once there is an answer: the request is still in .in. */
+static bool again(struct connection *c)
+{
+	c->audit.count--;
+	c->state = CONNECTION_SOCKS;
+	return true;
+}
+
 static bool judge(struct connection *c, const struct socks_request *q, size_t len)
 {
 	int r = 0;
@@ -44,8 +52,6 @@ static bool judge(struct connection *c, const struct socks_request *q, size_t le
 		target_from_address(q->family, q->address, q->port, &c->target);
 	else
 		r = target_from_host(q->name, q->name_len, q->port, &c->target);
-	buffer_consume(&c->in, len);
-	c->in_looked = 0;
 	audit_begin(c, VIA_SOCKS);
 	/* The address of an UDP ASSOCIATE or BIND is none that is gone to. */
 	if (q->command != SOCKS_CONNECT) {
@@ -58,7 +64,9 @@ static bool judge(struct connection *c, const struct socks_request *q, size_t le
 		return refuse(c, EGRESS_BAD_SOCKS);
 	judge_target(c);
 	if (!c->verdict.allowed)
-		return refuse(c, c->verdict.reason);
+		return ask_or_refuse(c, again);
+	buffer_consume(&c->in, len);
+	c->in_looked = 0;
 	return tunnel_open(c);
 }
 

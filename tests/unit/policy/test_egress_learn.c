@@ -62,9 +62,12 @@ static void by_name(void **state)
 		r.unlisted = ways[k];
 		for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 			const struct egress_target t = { .name = names[i].name, .port = names[i].port };
-			uint32_t reason = k == 0 ? names[i].learn : names[i].deny;
+			uint32_t reason = k == 1 ? names[i].deny : names[i].learn;
 			struct egress_verdict v;
 
+			/* What is let through to be learned is what is asked about. */
+			if (k == 2 && reason == EGRESS_LEARNED)
+				reason = EGRESS_ASKED;
 			egress_decide(&r, &t, &v);
 			if (v.reason != reason)
 				fail_msg("%s:%u: %s", t.name, t.port, egress_reason_name(v.reason));

@@ -24,6 +24,26 @@ static struct {
 
 static _Atomic uint64_t now;
 
+static struct session_question question;
+
+void events_question(struct events *e, const struct session_question *q)
+{
+	(void)e;
+	pthread_mutex_lock(&told.lock);
+	question = *q;
+	pthread_mutex_unlock(&told.lock);
+}
+
+struct session_question rig_question(void)
+{
+	struct session_question q;
+
+	pthread_mutex_lock(&told.lock);
+	q = question;
+	pthread_mutex_unlock(&told.lock);
+	return q;
+}
+
 void events_budget(struct events *e, uint32_t account, uint32_t direction, uint64_t limit, uint32_t generation)
 {
 	(void)e;
@@ -66,6 +86,8 @@ static void on_wake(uv_async_t *handle)
 	loop.rules->tls = change->tls;
 	if (change->idle)
 		loop.gateway->deadlines.milliseconds[DEADLINE_IDLE] = change->idle;
+	if (change->question)
+		loop.gateway->deadlines.milliseconds[DEADLINE_QUESTION] = change->question;
 	loop.closed = gateway_rules_changed(loop.gateway);
 	loop.change = NULL;
 	sem_post(&loop.changed);

@@ -17,6 +17,7 @@ struct rig_change {
 	struct egress_budget *budgets;
 	uint32_t n_budgets;
 	uint64_t idle;
+	uint64_t question; /* how many ms an answer of the owner may take; 0: as it is */
 	struct egress_tls tls;
 };
 unsigned rig_change(const struct rig_change *change);
@@ -30,5 +31,7 @@ struct rig_exceeded {
 };
 struct rig_exceeded rig_exceeded(void);
 struct session_usage rig_usage(void);
+/* The last one that was told. */
+struct session_question rig_question(void);
 
 #endif
