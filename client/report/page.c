@@ -144,7 +144,7 @@ static int timeline(struct buffer *out, const struct facts *f)
 
 static int compare_hosts(const void *a, const void *b)
 {
-	const struct facts_host *x = *(const struct facts_host *const *)a, *y = *(const struct facts_host *const *)b;
+	const struct facts_host *x = a, *y = b;
 	uint64_t first = x->out + x->in, second = y->out + y->in;
 
 	return first != second ? (first < second ? 1 : -1) : strcmp(x->name, y->name);
@@ -164,13 +164,13 @@ static int host_row(struct buffer *out, const char *name, const struct facts_hos
 
 static int hosts(struct buffer *out, const struct facts *f)
 {
-	const struct facts_host *sorted[FACTS_HOSTS];
+	struct facts_host sorted[FACTS_HOSTS];
 	size_t n = 0;
 	int r;
 
 	for (size_t i = 0; i < FACTS_HOSTS; i++)
 		if (f->hosts[i].name)
-			sorted[n++] = &f->hosts[i];
+			sorted[n++] = f->hosts[i];
 	if (n == 0)
 		return buffer_append_string(out, "<h2>Hosts</h2>\n<p>None was asked for.</p>\n");
 	qsort(sorted, n, sizeof(sorted[0]), compare_hosts);
@@ -178,7 +178,7 @@ static int hosts(struct buffer *out, const struct facts *f)
 				      "<th class=\"n\">refused</th><th class=\"n\">bytes out</th><th class=\"n\">bytes "
 				      "in</th></tr>\n");
 	for (size_t i = 0; r == 0 && i < n; i++)
-		r = host_row(out, sorted[i]->name, sorted[i]);
+		r = host_row(out, sorted[i].name, &sorted[i]);
 	if (r == 0 && f->others.allowed + f->others.denied > 0)
 		r = host_row(out, "others, which are not named here", &f->others);
 	return r < 0 ? r : buffer_append_string(out, "</table>\n");
