@@ -42,7 +42,7 @@ static struct json_writer *begin_line(const char *id, uint32_t uid, struct buffe
 	return w;
 }
 
-static struct json_writer *begin(const struct session *s, struct buffer *line, const char *event)
+struct json_writer *audit_event_begin(const struct session *s, struct buffer *line, const char *event)
 {
 	return begin_line(s->id, s->uid, line, event);
 }
@@ -77,7 +77,7 @@ static void tell_gap(struct session *s)
 
 	if (lost == 0)
 		return;
-	w = begin(s, &line, "events.lost");
+	w = audit_event_begin(s, &line, "events.lost");
 	if (!w)
 		return;
 	json_write_member_integer(w, "count", (int64_t)lost);
@@ -102,7 +102,7 @@ void audit_resumed(struct audit *a, struct audit_file *f, uint64_t cut, uint64_t
 		audit_append(a, f, &line);
 }
 
-static int end(struct session *s, struct json_writer *w, struct buffer *line)
+int audit_event_end(struct session *s, struct json_writer *w, struct buffer *line)
 {
 	int r;
 
@@ -110,16 +110,6 @@ static int end(struct session *s, struct json_writer *w, struct buffer *line)
 	r = append(s, w, line);
 	session_log_changed(s);
 	return r;
-}
-
-struct json_writer *audit_event_begin(struct session *s, struct buffer *line, const char *event)
-{
-	return begin(s, line, event);
-}
-
-void audit_event_end(struct session *s, struct json_writer *w, struct buffer *line)
-{
-	end(s, w, line);
 }
 
 /* Over every argument with its NUL, so that the whole can be proven later. */
@@ -175,7 +165,7 @@ int audit_start(struct session *s, const char *const *argv, int32_t pid)
 	if (r < 0)
 		return r;
 	s->audit.place = audit_live_take(&s->control->audit.live, s->id);
-	w = begin(s, &line, "session.start");
+	w = audit_event_begin(s, &line, "session.start");
 	if (!w)
 		return -ENOMEM;
 	r = audit_write_argv(w, argv);
@@ -199,17 +189,17 @@ int audit_policy(struct session *s)
 
 	if (s->audit.size >= (off_t)(LIMIT_AUDIT_FILE + LATE_ROOM + POLICY_ROOM))
 		return -EFBIG;
-	w = begin(s, &line, "policy");
+	w = audit_event_begin(s, &line, "policy");
 	if (!w)
 		return -ENOMEM;
 	json_write_member_string(w, "policy", s->digest);
-	return end(s, w, &line);
+	return audit_event_end(s, w, &line);
 }
 
 void audit_grant(struct session *s, const char *event, const struct grant *grant, uint64_t seconds)
 {
 	_cleanup_buffer_ struct buffer line = BUFFER_INIT(LINE_MAX_BYTES);
-	struct json_writer *w = begin(s, &line, event);
+	struct json_writer *w = audit_event_begin(s, &line, event);
 
 	if (!w)
 		return;
@@ -217,7 +207,7 @@ void audit_grant(struct session *s, const char *event, const struct grant *grant
 	json_write_member_string(w, "scope", grant->once ? "once" : "session");
 	if (seconds > 0)
 		json_write_member_integer(w, "seconds", (int64_t)seconds);
-	end(s, w, &line);
+	audit_event_end(s, w, &line);
 }
 
 static void write_error(struct json_writer *w, const struct error *e)
@@ -231,12 +221,12 @@ static void write_error(struct json_writer *w, const struct error *e)
 void audit_start_failed(struct session *s, const struct error *e)
 {
 	_cleanup_buffer_ struct buffer line = BUFFER_INIT(LINE_MAX_BYTES);
-	struct json_writer *w = begin(s, &line, "session.start_failed");
+	struct json_writer *w = audit_event_begin(s, &line, "session.start_failed");
 
 	if (!w)
 		return;
 	write_error(w, e);
-	end(s, w, &line);
+	audit_event_end(s, w, &line);
 }
 
 void audit_refused(struct session *s, const char *const *argv, const char *project, int32_t pid, const struct error *e)
@@ -249,7 +239,7 @@ void audit_refused(struct session *s, const char *const *argv, const char *proje
 		log_error("a refused run of uid %u cannot be written to the audit log: %s", s->uid, strerror(-r));
 		return;
 	}
-	w = begin(s, &line, "session.start_failed");
+	w = audit_event_begin(s, &line, "session.start_failed");
 	if (w) {
 		audit_write_argv(w, argv);
 		json_write_key(w, "project");
@@ -280,14 +270,14 @@ void audit_connection(struct session *s, const struct session_connection *m)
 
 	if (!has_room(s, m->count))
 		return;
-	w = begin(s, &line, audit_line_event(m->type));
+	w = audit_event_begin(s, &line, audit_line_event(m->type));
 	if (!w)
 		return;
 	audit_line_write_connection(w, m, &s->policy);
 	mark(s, !m->allowed, m->name, m->program);
 	if (m->family != 0)
 		audit_marks_add(s->audit.marks, address_format(m->family, m->address, address));
-	end(s, w, &line);
+	audit_event_end(s, w, &line);
 }
 
 static const char *const late_names[LATE_KIND_END] = {
@@ -333,12 +323,12 @@ static void write_lacking(struct json_writer *w, const struct late_event *m)
 void audit_lacking(struct session *s, const char *text)
 {
 	_cleanup_buffer_ struct buffer line = BUFFER_INIT(LINE_MAX_BYTES);
-	struct json_writer *w = begin(s, &line, late_names[LATE_LACKING]);
+	struct json_writer *w = audit_event_begin(s, &line, late_names[LATE_LACKING]);
 
 	if (!w)
 		return;
 	write_text(w, text);
-	end(s, w, &line);
+	audit_event_end(s, w, &line);
 }
 
 void audit_late(struct session *s, const struct late_event *m)
@@ -351,7 +341,7 @@ void audit_late(struct session *s, const struct late_event *m)
 		s->audit.full++;
 		return;
 	}
-	w = begin(s, &line, late_names[m->kind]);
+	w = audit_event_begin(s, &line, late_names[m->kind]);
 	if (!w)
 		return;
 	if (m->kind == LATE_STATE) {
@@ -366,7 +356,7 @@ void audit_late(struct session *s, const struct late_event *m)
 		write_late_path(w, m);
 		mark(s, m->kind == LATE_REFUSED || m->kind == LATE_PLANT_REFUSED, NULL, m->program);
 	}
-	end(s, w, &line);
+	audit_event_end(s, w, &line);
 }
 
 /* One an account and set of rules; so it has the room that changes of the policy have. */
@@ -379,18 +369,19 @@ void audit_budget(struct session *s, const struct session_budget *m)
 		s->audit.full++;
 		return;
 	}
-	w = begin(s, &line, "budget");
+	w = audit_event_begin(s, &line, "budget");
 	if (!w)
 		return;
 	audit_line_write_budget(w, m->account, m->direction, m->limit, &s->policy);
-	end(s, w, &line);
+	audit_event_end(s, w, &line);
 }
 
 void audit_agent(struct session *s, const struct session_agent *m)
 {
 	_cleanup_buffer_ struct buffer line = BUFFER_INIT(LINE_MAX_BYTES);
 	const bool gpg = m->type == SESSION_GPG;
-	struct json_writer *w = has_room(s, m->count) ? begin(s, &line, gpg ? "gpg-agent" : "ssh-agent") : NULL;
+	struct json_writer *w =
+		has_room(s, m->count) ? audit_event_begin(s, &line, gpg ? "gpg-agent" : "ssh-agent") : NULL;
 
 	if (!w)
 		return;
@@ -399,19 +390,19 @@ void audit_agent(struct session *s, const struct session_agent *m)
 	else
 		audit_ssh_write(w, m);
 	mark(s, m->reason != 0, gpg ? NULL : m->target, m->program);
-	end(s, w, &line);
+	audit_event_end(s, w, &line);
 }
 
 static void write_lost(struct session *s, uint64_t count, const char *reason)
 {
 	_cleanup_buffer_ struct buffer line = BUFFER_INIT(LINE_MAX_BYTES);
-	struct json_writer *w = begin(s, &line, "events.lost");
+	struct json_writer *w = audit_event_begin(s, &line, "events.lost");
 
 	if (!w)
 		return;
 	json_write_member_integer(w, "count", (int64_t)(count & INT64_MAX));
 	json_write_member_string(w, "reason", reason);
-	end(s, w, &line);
+	audit_event_end(s, w, &line);
 }
 
 void audit_lost(struct session *s, uint32_t count)
@@ -433,13 +424,13 @@ int audit_record(struct session *s, uint32_t state, int32_t err)
 
 	if (state == 0 || state >= RECORD_STATE_END || err < 0)
 		return -EBADMSG;
-	w = has_room(s, 1) ? begin(s, &line, "record") : NULL;
+	w = has_room(s, 1) ? audit_event_begin(s, &line, "record") : NULL;
 	if (!w)
 		return 0;
 	json_write_member_string(w, "state", record_states[state]);
 	if (err > 0)
 		json_write_member_integer(w, "errno", err);
-	end(s, w, &line);
+	audit_event_end(s, w, &line);
 	return 0;
 }
 
@@ -463,12 +454,12 @@ static const char *cause_name(const struct session *s)
 void audit_adopted(struct session *s)
 {
 	_cleanup_buffer_ struct buffer line = BUFFER_INIT(LINE_MAX_BYTES);
-	struct json_writer *w = begin(s, &line, "session.adopted");
+	struct json_writer *w = audit_event_begin(s, &line, "session.adopted");
 
 	if (!w)
 		return;
 	json_write_member_string(w, "policy", s->digest);
-	end(s, w, &line);
+	audit_event_end(s, w, &line);
 }
 
 void audit_exit(struct session *s)
@@ -478,7 +469,7 @@ void audit_exit(struct session *s)
 
 	if (s->audit.full > 0)
 		write_lost(s, s->audit.full, "the audit file of the session is full");
-	w = begin(s, &line, "session.exit");
+	w = audit_event_begin(s, &line, "session.exit");
 	if (!w)
 		return;
 	json_write_member_integer(w, "exit", session_exit_code(s->exit_kind, s->exit_value));
@@ -486,14 +477,14 @@ void audit_exit(struct session *s)
 		json_write_member_integer(w, "signal", s->exit_value);
 	json_write_member_string(w, "cause", cause_name(s));
 	json_write_member_integer(w, "durationMs", s->ended - s->started);
-	end(s, w, &line);
+	audit_event_end(s, w, &line);
 }
 
 int audit_exec_event(struct session *s, const char *event, int64_t number,
 		     int (*write)(struct json_writer *w, const void *data), const void *data)
 {
 	_cleanup_buffer_ struct buffer line = BUFFER_INIT(LINE_MAX_BYTES);
-	struct json_writer *w = begin(s, &line, event);
+	struct json_writer *w = audit_event_begin(s, &line, event);
 	int r;
 
 	if (!w)
@@ -502,5 +493,5 @@ int audit_exec_event(struct session *s, const char *event, int64_t number,
 	r = write(w, data);
 	if (r < 0)
 		json_write_finish(w);
-	return r < 0 ? r : end(s, w, &line);
+	return r < 0 ? r : audit_event_end(s, w, &line);
 }

@@ -27,8 +27,8 @@ int audit_policy(struct session *s);
 /* event: "grant", "revoke", "grant.used", "grant.expired". seconds: 0 = until the session ends. */
 void audit_grant(struct session *s, const char *event, const struct grant *grant, uint64_t seconds);
 /* A line with the members that each has, NULL without memory; and what puts it into the log. */
-struct json_writer *audit_event_begin(struct session *s, struct buffer *line, const char *event);
-void audit_event_end(struct session *s, struct json_writer *w, struct buffer *line);
+struct json_writer *audit_event_begin(const struct session *s, struct buffer *line, const char *event);
+int audit_event_end(struct session *s, struct json_writer *w, struct buffer *line);
 /* audit_question.c */
 void audit_asked(struct session *s, const struct question *q);
 /* answer: "yes", "no", "none" (in time), "rules" (that were changed say it). scope: of a yes, or NULL. uid: who
