@@ -18,7 +18,7 @@
 #include "proto/varlink.h"
 
 #define FIELDS_MAX 32
-#define ITEMS_MAX 40
+#define ITEMS_MAX 64
 
 struct field {
 	char name[32];
