@@ -96,11 +96,14 @@ int log_reader_new_over_all(struct connection *c, const struct log_filter *filte
 	return 0;
 }
 
-/* -1: it was the last. One that was removed meanwhile is passed over. */
+/* -1: it was the last, and stays open, since more may come where it is followed. One that was removed meanwhile is
+ * passed over. */
 static int open_next(struct log_reader *r)
 {
 	const int dir_fd = r->connection->control->audit.dir_fd;
 
+	if (r->next_key == r->n_keys)
+		return -1;
 	r->fd = fd_close(r->fd);
 	while (r->fd < 0 && r->next_key < r->n_keys) {
 		const struct audit_entry entry = { .key = r->keys[r->next_key++] };
