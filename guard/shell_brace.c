@@ -62,10 +62,16 @@ static int with(struct shell_script *script, const struct form *f, size_t open, 
 		struct shell_words *words)
 {
 	size_t tail = f->len - close - 1, len = open + middle->len + tail;
-	_cleanup_free_ char *text = malloc(2 * len + 1);
-	char *marks = text + len;
+	_cleanup_free_ char *text = NULL;
+	char *marks;
 	int e;
 
+	/* Each form is work, whether its words are kept or not. */
+	if (2 * len > LIMIT_SHELL_MEMORY - script->used)
+		return -E2BIG;
+	script->used += 2 * len;
+	text = malloc(2 * len + 1);
+	marks = text + len;
 	if (!text)
 		return -ENOMEM;
 	memcpy(text, f->text, open);

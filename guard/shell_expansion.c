@@ -124,6 +124,8 @@ int shell_arithmetic_try(struct shell_reader *r)
 	e = shell_arithmetic_read(r, "))");
 	if (e != -EBADMSG)
 		return e < 0 ? e : 1;
+	/* It is read again: an attempt counts by its length, or many that fail late would take for ever. */
+	r->script->n_steps += (r->at - a.at) / 64;
 	shell_attempt_undo(r, &a);
 	r->no_arithmetic[byte] = (unsigned char)(r->no_arithmetic[byte] | bit);
 	return 0;

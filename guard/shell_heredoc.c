@@ -107,6 +107,7 @@ static int body_read(struct shell_reader *r, const struct shell_heredoc *h)
 
 	if (e < 0)
 		return e;
+	r->script->n_steps += lines.len / 64; /* with a reader of its own, again where an attempt is undone */
 	if (h->literal) {
 		body.text = shell_copy(r->script, lines.data, lines.len);
 		body.len = lines.len;

@@ -224,6 +224,9 @@ int shell_parse(struct shell_script *script, const char *text, size_t len, const
 	r.pending_end = &r.pending;
 	if (len > LIMIT_SHELL_TEXT)
 		return -E2BIG;
+	/* bash drops it with a warning, others end there */
+	if (memchr(text, '\0', len))
+		return -EBADMSG;
 	e = shell_enter(script);
 	if (e < 0)
 		return e;

@@ -50,7 +50,7 @@ static int with_input(struct unwrap *u, size_t first, size_t end)
 
 static const struct unwrap_options xargs_options = {
 	.values = "adEILnPs",
-	.longs = (const char *const[]){ "arg-file", "delimiter", "max-lines", "max-args", "max-procs", "max-chars",
+	.longs = (const char *const[]){ "arg-file", "delimiter", "max-args", "max-procs", "max-chars",
 					"process-slot-var", NULL },
 };
 

@@ -193,13 +193,18 @@ static int code_scan(struct unwrap *u, const struct shell_word *text, const char
 	return e;
 }
 
-static const struct unwrap_options code_options = { .values = "cefFvrEpIMmW" };
+static const struct unwrap_options python_options = { .values = "cmWX" };
+static const struct unwrap_options perl_options = { .values = "eEFIMmCDx" };
+static const struct unwrap_options code_options = { .values = "ceErpIFd" };
 
 /* awk's program is its first operand; the others take theirs after -c, -e, -p or -r. */
 int unwrap_code(struct unwrap *u, size_t first)
 {
 	static const char *const letters[] = { "c", "e", "E", "r", "p" };
 	static const char *const names[] = { "command", "eval", "eval", "run", "print" };
+	const struct unwrap_options *o = strncmp(u->name, "py", 2) == 0     ? &python_options
+					 : strncmp(u->name, "perl", 4) == 0 ? &perl_options
+									    : &code_options;
 	bool awk = strstr(u->name, "awk") != NULL;
 
 	if (awk) {
@@ -209,7 +214,8 @@ int unwrap_code(struct unwrap *u, size_t first)
 									  : 0;
 	}
 	for (size_t i = 0; i < sizeof(letters) / sizeof(letters[0]); i++) {
-		const struct shell_word *text = unwrap_option(u, first, &code_options, letters[i][0], names[i]);
+		const struct shell_word *text =
+			strchr(o->values, letters[i][0]) ? unwrap_option(u, first, o, letters[i][0], names[i]) : NULL;
 		int e;
 
 		if (!text)

@@ -190,7 +190,7 @@ static int play(struct player *p, struct error *e)
 {
 	struct cast_event event;
 	double last = p->from;
-	int r;
+	int r = 0;
 
 	while (!p->quits && (r = cast_file_next(&p->file, &event, e)) > 0) {
 		double wait = event.time - last;

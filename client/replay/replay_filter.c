@@ -16,10 +16,10 @@ static bool may_pass(const struct replay_filter *f, char final)
 	char before = f->n > 2 ? f->held[f->n - 2] : 0;
 	bool between = before >= 0x20 && before <= 0x2f;
 
-	if (strchr("cnxyti", final))
+	if (strchr("cnxytiR", final) || (f->prefix && !strchr("hlJKrsm", final)) || (f->prefix == '?' && final == 'm'))
 		return false;
-	if (strchr("pwvz|", final) && between)
-		return before == '!'; /* a soft reset */
+	if (between) /* a soft reset, the form of the cursor */
+		return (before == '!' && final == 'p') || (before == ' ' && final == 'q');
 	if (final == 'q')
 		return f->prefix == 0; /* the cursor's form, not the terminal's name */
 	return final != 'u' || f->prefix == 0;
@@ -58,6 +58,11 @@ static int text(struct replay_filter *f, unsigned char c, struct buffer *out)
 
 static int escape(struct replay_filter *f, unsigned char c, struct buffer *out)
 {
+	/* A terminal stays in its escape at DEL, and takes a C1 control in the midst of one. */
+	if (c >= 0x7f) {
+		f->state = TEXT;
+		return c == 0x7f ? 0 : text(f, c, out);
+	}
 	keep(f, (char)c);
 	if (c == '[') {
 		f->state = SEQUENCE;
@@ -76,11 +81,16 @@ static int escape(struct replay_filter *f, unsigned char c, struct buffer *out)
 		f->n = 1;
 		return 0;
 	}
-	return c == 'Z' || c < 0x20 ? 0 : buffer_append(out, f->held, f->n);
+	/* "ESC %" would leave UTF-8, "ESC SP" make controls of single bytes. */
+	return c == 'Z' || c < 0x20 || f->held[1] == '%' || f->held[1] == ' ' ? 0 : buffer_append(out, f->held, f->n);
 }
 
 static int sequence(struct replay_filter *f, unsigned char c, struct buffer *out)
 {
+	if (c > 0x7f) {
+		f->state = TEXT;
+		return text(f, c, out);
+	}
 	if (c == ESC || c < 0x20 || c == 0x7f || c > 0x7e) { /* broken off; controls within are not kept */
 		f->state = c == ESC ? ESCAPE : TEXT;
 		f->held[0] = ESC;

@@ -160,8 +160,8 @@ static void loop(struct screen *s)
 			read_connection(s);
 	}
 	/* What it wrote last; others in the session may hold the pty open, and are not waited for. */
-	while (!s->output_ended && read_master(s))
-		;
+	for (int reads = 0; reads < 64 && !s->output_ended && read_master(s); reads++)
+		; /* more than a pty holds: who writes on is not the command */
 }
 
 static int start(struct screen *s)

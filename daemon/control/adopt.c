@@ -79,6 +79,7 @@ static int describe(struct session *s, const struct keep_state *k)
 	s->cwd = strdup(k->cwd ? k->cwd : "/");
 	s->started = k->started;
 	s->terminal = k->terminal;
+	s->detached = k->detached;
 	s->rows = (uint16_t)k->rows;
 	s->columns = (uint16_t)k->columns;
 	for (size_t i = 0; i < k->ports.count; i++) {

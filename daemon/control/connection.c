@@ -77,7 +77,8 @@ static void on_timer(uv_timer_t *timer);
 
 void connection_read_on(struct connection *c)
 {
-	uv_timer_start(&c->timer, on_timer, 0, 0);
+	/* Not 0: libuv before 1.45 calls such a timer again before it polls, and all others wait. */
+	uv_timer_start(&c->timer, on_timer, 1, 0);
 }
 
 static void on_timer(uv_timer_t *timer)
@@ -198,7 +199,7 @@ void connection_call_done(struct connection *c)
 	c->session = NULL;
 	/* Not from within whoever answered: the next call may touch the same session. */
 	c->resume = true;
-	uv_timer_start(&c->timer, on_timer, 0, 0);
+	uv_timer_start(&c->timer, on_timer, 1, 0);
 	watch(c);
 }
 

@@ -23,6 +23,7 @@ struct control {
 	uint32_t late_reason;
 	int landlock_abi; /* that sessions are confined by, 0 = none */
 	bool hello_seen;
+	unsigned n_verifying; /* looks through the log that are queued or under way */
 };
 
 /* Takes the descriptors over. 0 or -errno. */

@@ -116,6 +116,7 @@ static int write_state(const struct session *s, const struct reload_texts *next,
 	json_write_member_integer(w, "started", s->started);
 	write_late(w, &s->late);
 	json_write_member_bool(w, "terminal", s->terminal);
+	json_write_member_bool(w, "detached", s->detached);
 	json_write_member_integer(w, "rows", s->rows);
 	json_write_member_integer(w, "columns", s->columns);
 	json_write_member_integer(w, "generation", r->generation + (next ? 1 : 0));

@@ -43,7 +43,7 @@ struct keep_state {
 	const char *cwd;     /* bytes */
 	struct json_strings argv, notes, lacking, planted, runs;
 	int64_t started, late_way, late_reason, late_more;
-	bool terminal;
+	bool terminal, detached;
 	int64_t rows, columns;
 	int64_t generation, unlisted, last_once;
 	struct keep_texts texts, first;

@@ -82,6 +82,7 @@ static const struct json_field state_fields[] = {
 	INTEGER("lateReason", late_reason, LATE_REASON_END - 1),
 	INTEGER("lateMore", late_more, INT64_MAX),
 	{ "terminal", JSON_FIELD_BOOL, AT(terminal), .required = true },
+	{ "detached", JSON_FIELD_BOOL, AT(detached), .required = true },
 	INTEGER("rows", rows, UINT16_MAX),
 	INTEGER("columns", columns, UINT16_MAX),
 	INTEGER("generation", generation, INT32_MAX - 1),

@@ -33,10 +33,17 @@ static bool fits(const struct questions *all, const struct session_question *m, 
 {
 	char name[HOSTNAME_MAX + 1];
 
-	return n == sizeof(*m) && m->number > all->last && all->count < LIMIT_QUESTIONS && m->via >= VIA_CONNECT &&
-	       m->via < VIA_COUNT && m->port != 0 && is_terminated(m->name, sizeof(m->name)) &&
+	return n == sizeof(*m) && m->number > all->last && m->via >= VIA_CONNECT && m->via < VIA_COUNT &&
+	       m->port != 0 && is_terminated(m->name, sizeof(m->name)) &&
 	       is_terminated(m->program, sizeof(m->program)) &&
 	       hostname_canonical(m->name, strlen(m->name), name) == 0 && strcmp(m->name, name) == 0;
+}
+
+static void take_out(struct questions *all, struct question *q)
+{
+	size_t i = (size_t)(q - all->items);
+
+	memmove(q, q + 1, (--all->count - i) * sizeof(*q));
 }
 
 int questions_on_asked(struct session *s, const struct session_question *m, size_t n)
@@ -52,6 +59,11 @@ int questions_on_asked(struct session *s, const struct session_question *m, size
 	/* Nobody can answer: it lapses there. */
 	if (!all->items)
 		return 0;
+	/* That the oldest is over was lost on its way. */
+	if (all->count == LIMIT_QUESTIONS) {
+		audit_answered(s, &all->items[0], "none", NULL, UINT32_MAX);
+		take_out(all, &all->items[0]);
+	}
 	q = &all->items[all->count++];
 	*q = (struct question){ .number = m->number, .about = *m, .asked = timestamp_now() };
 	if (m->port == 80 || m->port == 443)
@@ -60,13 +72,6 @@ int questions_on_asked(struct session *s, const struct session_question *m, size
 		snprintf(q->rule, sizeof(q->rule), "%s:%u", m->name, m->port);
 	audit_asked(s, q);
 	return 0;
-}
-
-static void take_out(struct questions *all, struct question *q)
-{
-	size_t i = (size_t)(q - all->items);
-
-	memmove(q, q + 1, (--all->count - i) * sizeof(*q));
 }
 
 int questions_on_over(struct session *s, uint32_t kind, uint32_t number)

@@ -303,7 +303,7 @@ int session_on_started(struct session *s, int link_fd)
 	if (s->client)
 		run_reply_started(s);
 	/* The client of a terminal is on its way to isod-session, after the reply. */
-	if (!s->terminal)
+	if (!s->terminal || s->detached)
 		keep_send(s);
 	return 0;
 }

@@ -191,7 +191,8 @@ static void take_out(const struct session_link *l)
 {
 	char byte;
 
-	while (recv(l->fd, &byte, sizeof(byte), MSG_DONTWAIT) < 0 && errno == EINTR)
+	/* An error that waits comes before what is queued. */
+	while (recv(l->fd, &byte, sizeof(byte), MSG_DONTWAIT) < 0 && (errno == EINTR || errno == ECONNRESET))
 		;
 }
 

@@ -24,6 +24,7 @@
 #include "base/fd_pass.h"
 #include "daemon/launch/launch_exec.h"
 #include "daemon/launch/launch_input.h"
+#include "daemon/launch/launch_report.h"
 #include "daemon/launch/launch_step.h"
 #include "daemon/linux/launch/launch_confine.h"
 #include "daemon/linux/launch/launch_pty.h"
@@ -35,7 +36,9 @@
 #include "daemon/wire/report.h"
 
 #define HANGUP_GRACE_SECONDS 2
-#define NAMESPACES (CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNET | CLONE_NEWCGROUP)
+#define NAMESPACES                                                                                                     \
+	(CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS |                                                    \
+	 CLONE_NEWNET) /* that of cgroups later: into_cgroup_namespace() */
 
 /* ---- pid 1's part ---- */
 
@@ -77,6 +80,12 @@ static int tell_failed(const struct error *e)
 
 static int check_descriptors(struct launch *l, struct error *e)
 {
+	int r = launch_rights_not_dumpable();
+
+	/* Forked into a session, it must not be traced by who is there: for uid 0 no change of ids does this. exec
+	 * undoes it. */
+	if (r < 0)
+		return r;
 	for (int fd = LAUNCH_FD_PLAN; fd <= LAUNCH_FD_SECCOMP; fd++)
 		if (fd_set_cloexec(fd, true) < 0)
 			return error_set(e, ERROR_INTERNAL, EBADF, NULL, NULL,
@@ -399,6 +408,17 @@ static int watch_run(struct watch *w)
 	return r > 0 ? 0 : LAUNCH_EXIT_FAILED;
 }
 
+/* Once it is in its group: where cgroup2 is mounted with nsdelegate, a fork into one must not begin outside of the
+ * namespace. */
+static int into_cgroup_namespace(int report, struct error *e)
+{
+	if (setns(LAUNCH_JOIN_FD_PID1, CLONE_NEWCGROUP) == 0)
+		return 0;
+	launch_step_fail(e, errno, NULL, "The namespace of its control group cannot be entered: %s.", strerror(errno));
+	launch_report_failed(report, e);
+	return -1;
+}
+
 /* Its own report pipe, since isod is told nothing of a command. */
 static int fork_command(struct launch *l, int report[2], int go[2], struct error *e)
 {
@@ -407,6 +427,8 @@ static int fork_command(struct launch *l, int report[2], int go[2], struct error
 	l->program = l->group_fd < 0 ? fork() : launch_sys_fork_into(l->group_fd);
 	if (l->program == 0) {
 		fd_close(l->null_fd);
+		if (into_cgroup_namespace(report[1], e) < 0)
+			_exit(LAUNCH_EXIT_FAILED);
 		_exit(launch_program_main(l, report[1], go[0]));
 	}
 	if (l->program > 0)

@@ -173,12 +173,12 @@ int session_exec(struct monitor *m, const struct control_message *message, const
 		return r;
 	if (r == 0)
 		r = check_permitted(s, message, fds, &answer.error);
-	if (r == 0)
+	if (r == 0 && s)
 		r = start(s, message, fds, &answer.error);
-	if (r == 0)
+	if (r == 0 && s)
 		return 0;
 	error_set(&answer.error, ERROR_INTERNAL, -r, "exec", "", "The command cannot be started: %s.", strerror(-r));
-	/* Where it does not take that, it sees the end of the channel. */
-	(void)fd_pass_send(fds[AT_CHANNEL], &answer, sizeof(answer), NULL, 0);
+	/* Where it does not take that, it sees the end of the channel. Whatever socket it is: isod waits for nobody. */
+	(void)!send(fds[AT_CHANNEL], &answer, sizeof(answer), MSG_DONTWAIT | MSG_NOSIGNAL);
 	return 0;
 }

@@ -188,7 +188,7 @@ static void on_size(void *data, uint16_t rows, uint16_t columns)
 		clients_tell_size(c->clients, rows, columns);
 	}
 	/* The slave may be gone by now: nothing to resize. */
-	if (c->pty)
+	if (c->pty && rows > 0 && columns > 0)
 		pty_resize(c->pty, rows, columns);
 }
 

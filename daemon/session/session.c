@@ -58,6 +58,8 @@ static void on_drained(void *data)
 	struct session *s = data;
 
 	s->state = FLUSHING;
+	/* What it reports goes before what was shown last, which would fill the queue. */
+	network_close(&s->network);
 	if (s->console && !s->seen)
 		console_tell_last(s->console, control_events(s->control));
 	wind_up(s);
@@ -109,18 +111,17 @@ static void on_grace(uv_timer_t *timer);
 static void end_with(struct session *s)
 {
 	tell_exit(s);
-	/* Those who only watch are not waited for without end. */
-	if (s->seen)
-		uv_timer_stop(&s->timer);
-	else
-		uv_timer_start(&s->timer, on_grace, GRACE, 0);
+	uv_timer_start(&s->timer, on_grace, GRACE, 0);
 }
 
 static void on_grace(uv_timer_t *timer)
 {
 	struct session *s = timer->data;
 
-	if (s->told_exit) {
+	/* Those who only watch are not waited for without end. */
+	if (s->told_exit && s->seen && console_is_awaited(s->console)) {
+		uv_timer_start(timer, on_grace, GRACE, 0);
+	} else if (s->told_exit) {
 		session_finish(s);
 	} else if (console_is_behind(s->console) || console_total(s->console) != s->total) {
 		/* It waits for the client, or output still flows: nobody is stuck. */

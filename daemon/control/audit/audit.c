@@ -18,14 +18,13 @@ void audit_file_name(const char *id, char ret[ISOD_ID_LEN + sizeof(AUDIT_SUFFIX)
 
 int audit_begin(struct audit *a, uv_loop_t *loop, int dir_fd)
 {
-	int r;
+	int r, live;
 
 	*a = (struct audit){ .loop = loop, .dir_fd = dir_fd };
 	r = audit_index_open(&a->index, dir_fd);
-	if (r == 0)
-		r = audit_live_open(&a->live, dir_fd);
+	live = audit_live_open(&a->live, dir_fd);
 	audit_keep_open(&a->keep, &a->index, dir_fd);
-	return r;
+	return r < 0 ? r : live;
 }
 
 void audit_done(struct audit *a)

@@ -124,7 +124,7 @@ static int first_ended(const void *a, const void *b)
 
 void audit_keep_open(struct audit_keep *k, struct audit_index *index, int dir_fd)
 {
-	_cleanup_free_ const struct audit_entry **ended = calloc(index->n_entries + 1, sizeof(*ended));
+	_cleanup_free_ const struct audit_entry **ended = calloc(index->n_entries + 1, sizeof(void *));
 	struct audit_owner *o;
 	size_t n = 0;
 
@@ -135,7 +135,7 @@ void audit_keep_open(struct audit_keep *k, struct audit_index *index, int dir_fd
 		if (!(index->entries[i].flags & (AUDIT_ENTRY_OPEN | AUDIT_ENTRY_REMOVED)))
 			ended[n++] = &index->entries[i];
 	if (n > 1)
-		qsort(ended, n, sizeof(*ended), first_ended);
+		qsort(ended, n, sizeof(void *), first_ended);
 	for (size_t i = 0; i < n; i++) {
 		char id[ISOD_ID_LEN + 1];
 

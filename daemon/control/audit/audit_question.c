@@ -1,18 +1,32 @@
 /* What a session asked its owner, and what became of it. */
 #include "base/buffer.h"
 #include "base/cleanup.h"
+#include "base/limits.h"
 #include "daemon/control/audit/audit_event.h"
 #include "daemon/control/questions.h"
+#include "daemon/control/session.h"
 #include "json/write.h"
 
 /* Names and programs are short. */
 enum { LINE_BYTES = 8192 };
 
+/* isod-session tells of questions: it must not fill the disk with them. */
+static bool is_full(struct session *s)
+{
+	if (s->audit.size < (off_t)LIMIT_AUDIT_FILE)
+		return false;
+	s->audit.full++;
+	return true;
+}
+
 void audit_asked(struct session *s, const struct question *q)
 {
 	_cleanup_buffer_ struct buffer line = BUFFER_INIT(LINE_BYTES);
-	struct json_writer *w = audit_event_begin(s, &line, "asked");
+	struct json_writer *w;
 
+	if (is_full(s))
+		return;
+	w = audit_event_begin(s, &line, "asked");
 	if (!w)
 		return;
 	json_write_member_integer(w, "question", q->number);
@@ -28,8 +42,12 @@ void audit_asked(struct session *s, const struct question *q)
 void audit_answered(struct session *s, const struct question *q, const char *answer, const char *scope, uint32_t uid)
 {
 	_cleanup_buffer_ struct buffer line = BUFFER_INIT(LINE_BYTES);
-	struct json_writer *w = audit_event_begin(s, &line, "answered");
+	struct json_writer *w;
 
+	/* What a person said is written in any case. */
+	if (uid == UINT32_MAX && is_full(s))
+		return;
+	w = audit_event_begin(s, &line, "answered");
 	if (!w)
 		return;
 	json_write_member_integer(w, "question", q->number);

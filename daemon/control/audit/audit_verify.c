@@ -123,7 +123,7 @@ struct walk {
 
 static void check_record(struct audit_verify *v, struct walk *w, const uint8_t *data)
 {
-	struct audit_record r;
+	struct audit_record r = { .kind = 0 };
 	bool fits = audit_record_read(data, &r) == 0;
 
 	if (fits && w->place == 0)

@@ -15,7 +15,7 @@
 
 static int check_form(const struct call *call, const struct exec_parameters *p, struct error *e)
 {
-	if (p->argv.count == 0)
+	if (p->argv.count == 0 || p->argv.items[0][0] == '\0')
 		return error_set(e, ERROR_INVALID, EINVAL, "argv", NULL, "There is no command.");
 	if (p->cwd && !plan_path_is_clean(p->cwd))
 		return error_set(e, ERROR_INVALID, EINVAL, "cwd", "Write it from / on, without . and ..",

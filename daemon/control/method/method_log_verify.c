@@ -15,6 +15,8 @@
 #include "json/write.h"
 #include "proto/schema.h"
 
+enum { VERIFYING_MAX = 2 };
+
 struct log_verify {
 	uv_work_t work;
 	struct control *control;
@@ -24,8 +26,11 @@ struct log_verify {
 
 void log_verify_detach(struct log_verify *job)
 {
-	if (job)
-		job->connection = NULL;
+	if (!job)
+		return;
+	job->connection = NULL;
+	/* Where it has not begun, it need not: on_done() frees it. */
+	(void)uv_cancel((uv_req_t *)&job->work);
 }
 
 static void in_thread(uv_work_t *work)
@@ -106,6 +111,7 @@ static void on_done(uv_work_t *work, int status)
 		}
 		connection_call_done(c);
 	}
+	job->control->n_verifying--;
 	audit_verify_done(&job->verify);
 	free(job);
 }
@@ -174,6 +180,9 @@ int method_log_verify(struct connection *c, const struct call *call, const void 
 
 	if (p->session && !s)
 		return -ENOENT;
+	/* Each holds descriptors and, for seconds, a thread of the few that also bring files to the disk. */
+	if (c->control->n_verifying >= VERIFYING_MAX)
+		return error_set(e, ERROR_LIMIT, EAGAIN, "verify", "Try again.", "Others look through the log.");
 	job = calloc(1, sizeof(*job));
 	if (!job)
 		return error_set(e, ERROR_INTERNAL, ENOMEM, "verify", NULL, "There is no memory left.");
@@ -194,6 +203,7 @@ int method_log_verify(struct connection *c, const struct call *call, const void 
 		free(job);
 		return r;
 	}
+	c->control->n_verifying++;
 	c->verify = job;
 	connection_set_busy(c);
 	return 0;

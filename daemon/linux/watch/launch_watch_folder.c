@@ -140,7 +140,7 @@ bool launch_watch_folder_is_worth(const struct launch_watch_folder *above, const
 
 int launch_watch_folder_by_key(const struct launch_watch_folders *f, uint64_t key, bool by_handle, int after)
 {
-	for (size_t i = (size_t)(after + 1); i < f->n; i++)
+	for (size_t i = (size_t)after + 1; i < f->n; i++)
 		if (f->items[i].key == key && f->items[i].path && f->items[i].by_handle == by_handle)
 			return (int)i;
 	return -1;

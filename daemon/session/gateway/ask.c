@@ -158,6 +158,12 @@ bool ask_or_refuse(struct connection *c, connection_step_fn again)
 
 	if (c->verdict.reason != EGRESS_ASKED)
 		return refuse(c, c->verdict.reason);
+	/* A captured one was judged when it came: an answer or other rules may have come since. */
+	judge_look(c);
+	if (c->verdict.allowed)
+		return again(c);
+	if (c->verdict.reason != EGRESS_ASKED)
+		return refuse(c, c->verdict.reason);
 	q = find(g, &c->target);
 	if (!q)
 		q = begin(g, &c->target);

@@ -235,7 +235,9 @@ void gateway_close(struct gateway *g)
 	}
 	crowd_close(g);
 	while ((c = TAILQ_FIRST(&g->connections))) {
-		audit_end(c, EGRESS_ALLOWED);
+		/* One that was still held was not let through. */
+		audit_end(c, c->verdict.reason == EGRESS_ASKED && !c->verdict.allowed ? EGRESS_UNANSWERED
+										      : EGRESS_ALLOWED);
 		connection_drop(c);
 	}
 	ask_close(g);

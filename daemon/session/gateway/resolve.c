@@ -150,7 +150,9 @@ static void learn_nat64(struct resolver *all, const struct stub_answer *found)
 
 	all->nat64.lookup = NULL;
 	all->nat64.until = uv_now(all->loop) + (uint64_t)(seconds > NAT64_AGAIN ? seconds : NAT64_AGAIN) * 1000;
-	all->nat64.n = 0;
+	/* A question that failed says nothing: what was known stays. */
+	if (found->n > 0 || found->seconds > 0)
+		all->nat64.n = 0;
 	for (uint32_t i = 0; i < found->n && all->nat64.n < NAT64_MAX; i++)
 		if (found->addresses[i].family == AF_INET6 &&
 		    address_nat64_learn(found->addresses[i].address, &all->nat64.prefixes[all->nat64.n]))
@@ -220,8 +222,12 @@ static void finish(struct lookup *l)
 	}
 	answers_keep(&all->answers, l->name, &l->answer, uv_now(all->loop));
 	/* Nobody else may wait for it now: what is kept answers them. */
-	if (knows_nat64(all, &l->answer) || !hold(l))
-		deliver(l);
+	if (!knows_nat64(all, &l->answer)) {
+		if (hold(l))
+			return;
+		l->answer.n = 0; /* it is not judged without knowing */
+	}
+	deliver(l);
 }
 
 static void on_stub(void *data, const struct stub_answer *found)
