@@ -119,8 +119,8 @@ static int run(const struct client *client, const void *filled, char **operands,
 	int r, u;
 
 	if (!o->check || !o->explain) {
-		error_set(&e, ERROR_INVALID, EINVAL, "guard", "isoctl guard --explain --check 'LINE'",
-			  "guard needs --explain and --check.");
+		error_set(&e, ERROR_INVALID, EINVAL, "guard", "Say: isoctl guard --explain --check LINE.",
+			  "The guard only explains yet: it needs --explain and --check.");
 		report_error(&e);
 		return EXIT_USAGE;
 	}

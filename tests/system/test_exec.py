@@ -88,9 +88,9 @@ def test_exit_codes_folder_and_signals(isod, held):
     assert isod.ctl('exec', '-C', '/usr/bin', held.id, 'pwd').text == '/usr/bin\n'
     r = isod.ctl('exec', '-C', '/nowhere', held.id, 'pwd')
     assert r.rc == 125 and '/nowhere' in r.errors, r
-    p = isod.popen('exec', held.id, '--', 'sh', '-c', 'trap "exit 9" INT; echo up; while :; do sleep 0.05; done', **RELAYED)
+    p = isod.popen('exec', held.id, '--', 'sh', '-c', 'trap "exit 9" TERM; echo up; while :; do sleep 0.05; done', **RELAYED)
     assert p.stdout.readline() == b'up\n'
-    p.send_signal(signal.SIGINT)
+    p.send_signal(signal.SIGTERM)  # SIGINT is ignored where the tests run in the background
     assert p.wait(60) == 9
     p.communicate()
 

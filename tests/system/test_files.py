@@ -107,9 +107,10 @@ def test_allow_read_and_write(isod, root_dir):
 
 
 def test_allow_read_of_home_parts(isod):
-    home = pwd.getpwnam(USERS[0]).pw_dir
-    write(os.path.join(home, '.gitconfig'), '[user]\n\tname = T\n', owner=pwd.getpwnam(USERS[0]))
+    path = os.path.join(pwd.getpwnam(USERS[0]).pw_dir, '.gitconfig')
+    write(path, '[user]\n\tname = T\n', owner=pwd.getpwnam(USERS[0]))
     r = isod.sh('cat ~/.gitconfig; ls -A ~', options=['--allow-read', '~/.gitconfig'])
+    os.unlink(path)
     assert 'name = T' in r.text and '.aws' not in r.text, r
 
 

@@ -255,7 +255,7 @@ def test_trust_is_for_one_folder(isod, place):
     trust(isod, wt)
     works(isod, wt, 'git status')
     listed = json.loads(isod.ctl('trust', '--list', '--json').text)
-    assert listed == {'repositories': [{'path': main + '/.git'}]}, listed
+    assert listed == {'policies': [], 'repositories': [{'path': main + '/.git'}]}, listed
     path = os.path.join(pwd.getpwnam(USER).pw_dir, '.config/isod/trust.json')
     st = os.stat(path)
     assert st.st_mode & 0o777 == 0o600 and st.st_uid == pwd.getpwnam(USER).pw_uid

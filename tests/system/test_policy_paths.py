@@ -167,6 +167,7 @@ def test_home_of_the_other_user_is_not_told(isod, place):
     ('{"degraded": "allow"}', 'Only the administrator')])
 def test_refused(isod, place, text, message):
     path = place(os.path.join(place.project, 'p.json'), text)
+    assert isod.ctl('trust', '--policy', path).rc == 0
     for r in (isod.run('true', options=['--policy', path], cwd=place.project),
               isod.ctl('policy', 'test', '--read', 'x', '--policy', path, cwd=place.project)):
         assert r.rc in (2, 125) and message in r.errors and path + ':1' in r.errors, r
