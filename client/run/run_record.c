@@ -52,7 +52,7 @@ int run_record_open(const char *file, bool wanted, const char *project, struct r
 		return 0;
 	r = record_store_new(&ret->path);
 	if (r < 0)
-		return error_set(e, ERROR_INVALID, -r, "record", "isoctl run --record FILE",
+		return error_set(e, ERROR_INVALID, -r, "record", "Say: isoctl run --record FILE.",
 				 "The policy wants a recording, and none can be made in the folder of recordings: %s.",
 				 strerror(-r));
 	ret->fd = r;

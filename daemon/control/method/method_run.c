@@ -107,7 +107,7 @@ static int check_record(const struct session *s, const struct run_parameters *p,
 {
 	if (!s->policy.record.on || p->record)
 		return 0;
-	return error_set(e, ERROR_REFUSED, EPERM, "session.record", "isoctl run --record FILE",
+	return error_set(e, ERROR_REFUSED, EPERM, "session.record", "Say: isoctl run --record FILE.",
 			 "The policy wants sessions recorded, and no file for that was given.");
 }
 
