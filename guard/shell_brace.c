@@ -71,9 +71,9 @@ static int with(struct shell_script *script, const struct form *f, size_t open, 
 		return -E2BIG;
 	script->used += 2 * len;
 	text = malloc(2 * len + 1);
-	marks = text + len;
 	if (!text)
 		return -ENOMEM;
+	marks = text + len;
 	memcpy(text, f->text, open);
 	memcpy(text + open, middle->text, middle->len);
 	memcpy(text + open + middle->len, f->text + close + 1, tail);

@@ -43,6 +43,8 @@ static bool looks_assigned(const char *text, const char *marks, size_t len)
 {
 	size_t n = 0;
 
+	if (len < 2)
+		return false;
 	while (n < len && marks[n] == SHELL_MARK_PLAIN && (isalnum((unsigned char)text[n]) || text[n] == '_'))
 		n++;
 	return n > 0 && n < len && marks[n] == SHELL_MARK_PLAIN && text[n] == '=' && !isdigit((unsigned char)text[0]);
