@@ -85,6 +85,8 @@ def test_exit_codes_folder_and_signals(isod, held):
     assert r.rc == 127 and 'no-such-command' in r.errors, r
     r = isod.ctl('exec', held.id, '--', '/etc/passwd')
     assert r.rc == 126, r
+    r = isod.ctl('exec', held.id, '--', '')  # once it ended every session
+    assert r.rc == 125 and 'no command' in r.errors, r
     assert isod.ctl('exec', '-C', '/usr/bin', held.id, 'pwd').text == '/usr/bin\n'
     r = isod.ctl('exec', '-C', '/nowhere', held.id, 'pwd')
     assert r.rc == 125 and '/nowhere' in r.errors, r

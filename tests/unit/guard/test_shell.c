@@ -109,6 +109,8 @@ static void test_bounds(void **state)
 	assert_int_equal(repeated("{", 10000, ""), 0);
 	assert_int_equal(repeated("{a,b}", 100, ""), -E2BIG);
 	assert_int_equal(repeated("{1..999999999}", 1, ""), -E2BIG);
+	assert_int_equal(repeated("{1..500000}$x", 1000, ""), -E2BIG);
+	assert_int_equal(repeated("(( # ((((\n a) )\n", 60000, ""), -E2BIG);
 	assert_int_equal(repeated("a;", 500000, ""), 0);
 	assert_int_equal(repeated("a ", 400000, ""), 0);
 	assert_int_equal(repeated("<<a ", 10000, ""), 0);

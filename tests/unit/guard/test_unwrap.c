@@ -59,6 +59,11 @@ static const char *const pushes[] = {
 	"node -e 'require(\"child_process\").execSync(\"git push\")'",
 	"node --eval='require(\"child_process\").spawnSync(\"git\", [\"push\"])'",
 	"awk 'BEGIN{system(\"git push\")}'",
+	"python3 -I -E -c 'import os;os.system(\"git push\")'",
+	"perl -p -e 'system \"git push\"'",
+	"strace -k -o f git push",
+	"nsenter -t 1 -r git push",
+	"fakeroot -u git push",
 	"sudo env nice -n 1 bash -c 'timeout 5 git push'",
 };
 
