@@ -68,11 +68,21 @@ static inline int launch_sys_mount_set(int mount, unsigned flags, uint64_t attri
 	return launch_sys_result(syscall(SYS_mount_setattr, mount, "", AT_EMPTY_PATH | flags, &attr, sizeof(attr)));
 }
 
+/*
+ * A ".." beneath a root is refused with EAGAIN where anything on the machine was mounted or renamed meanwhile, which
+ * says nothing about this path: openat2(2) leaves it to the caller to try again. Bounded, since somebody may rename for
+ * ever.
+ */
+#define LAUNCH_SYS_OPENAT2_TRIES 128
+
 static inline int launch_sys_openat2(int dir, const char *path, uint64_t flags, uint64_t resolve)
 {
 	struct open_how how = { .flags = flags, .resolve = resolve };
+	int r = -EAGAIN;
 
-	return launch_sys_result(syscall(SYS_openat2, dir, path, &how, sizeof(how)));
+	for (int i = 0; i < LAUNCH_SYS_OPENAT2_TRIES && r == -EAGAIN; i++)
+		r = launch_sys_result(syscall(SYS_openat2, dir, path, &how, sizeof(how)));
+	return r;
 }
 
 /* group: the folder of a control group of v2 to be made in, or -1. */
