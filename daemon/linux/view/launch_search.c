@@ -111,11 +111,14 @@ static int kind_of(const struct search *s, const char *path, enum path_kind *ret
 	return 0;
 }
 
-static bool is_protected(const struct search *s, const char *path, int how)
+/* A mount lies there: one of ours. */
+static bool is_mount_root(const struct search *s, const char *path)
 {
 	_cleanup_close_ int fd = open_entry(s, path);
+	struct statx st;
 
-	return fd >= 0 && launch_search_is_protected(s->l, fd, how);
+	return fd >= 0 && statx(fd, "", AT_EMPTY_PATH, 0, &st) == 0 &&
+	       st.stx_attributes & st.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT;
 }
 
 /* What is at path in the view is looked through again, under that path. */
@@ -156,7 +159,7 @@ static int protect(struct search *s, const char *path, int how, enum path_access
 		return 0;
 	/* By the plan, or met before; unless the host has put something else in its place since. */
 	if ((s->again || (t && (t->mount->type == PLAN_COVER || t->mount->type == PLAN_LOCK))) &&
-	    is_protected(s, path, how))
+	    is_mount_root(s, path))
 		return 0;
 	if (s->n_made++ >= LIMIT_COVERS) {
 		pass_over(s, around);

@@ -1,12 +1,7 @@
 #include "daemon/linux/view/launch_search_rules.h"
 
-#include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/statvfs.h>
-#include <sys/sysmacros.h>
 
-#include "daemon/linux/view/launch_place.h"
 #include "daemon/linux/view/launch_protect.h"
 #include "daemon/linux/view/launch_target.h"
 
@@ -48,20 +43,4 @@ bool launch_search_is_mounted(const struct launch *l, const char *path)
 	const struct launch_target *t = launch_target_at(l, path);
 
 	return t && t->tree->attached && launch_target_is_mount(t);
-}
-
-bool launch_search_is_protected(const struct launch *l, int fd, int how)
-{
-	struct statvfs fs;
-	struct statx st;
-
-	if (statx(fd, "", AT_EMPTY_PATH, 0, &st) < 0 ||
-	    !(st.stx_attributes & st.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT))
-		return false;
-	/* A mount cannot be renamed nor removed, whose ever it is. */
-	if (how == LAUNCH_LOCK || launch_place_is_own(l, fd))
-		return true;
-	if (how == LAUNCH_COVER)
-		return makedev(st.stx_dev_major, st.stx_dev_minor) == l->covers_device;
-	return fstatvfs(fd, &fs) == 0 && fs.f_flag & ST_RDONLY;
 }

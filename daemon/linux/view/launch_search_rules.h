@@ -10,8 +10,6 @@
 bool launch_search_is_writable(enum path_access access);
 /* enum launch_protection of a thing in surroundings of that access; -1 = nothing is to be done. */
 int launch_search_protection(const struct path_verdict *v, enum path_access around);
-/* fd is a mount that protects what lies there so: the host's own mounts are roots, too. how: enum launch_protection. */
-bool launch_search_is_protected(const struct launch *l, int fd, int how);
 /* Git's contents lie there. */
 bool launch_search_is_store(const struct launch_folder *f);
 /* Of a grant that no rule is about: that of its mount. */
